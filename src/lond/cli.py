@@ -1,0 +1,154 @@
+"""The command line: parsing and printing only."""
+
+from __future__ import annotations
+
+import os
+
+# Spinning OpenMP threads slow everything down as soon as another process is busy; must be set before torch loads.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import csv
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lond.config import RunConfig, with_overrides
+from lond.data.benchmarks import BENCHMARKS
+from lond.errors import ConfigError, DataError, LondError
+from lond.evaluate import evaluate_predictions
+from lond.methods import METHODS
+from lond.presets import PRESETS, own_data, preset, with_method
+from lond.runs import LoadedRun, load_data, load_run, prediction_rows, train_run
+from lond.train.log import write_json
+from lond.train.runtime import RuntimeSettings
+from lond.types import Samples
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=(
+    "Learn from images with unreliable labels: a classifier for the known classes, a detector for everything else."
+))
+out = Console()
+
+
+@app.command()
+def train(
+    source: Annotated[str, typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file; leave out with --preset.")] = "",
+    folder: Annotated[Path, typer.Option("--out", help="Run folder; a run that was cut is resumed.")] = Path("runs/latest"),
+    preset_name: Annotated[str, typer.Option("--preset", help="Settings by name; `lond list` shows them.")] = "",
+    method: Annotated[str, typer.Option(help="Method; `lond list` shows them.")] = "lond-drs",
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
+    test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
+    seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
+    epochs: Annotated[int | None, typer.Option(help="Epochs in all.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")] = None,
+    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
+    devices: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
+    nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
+    precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
+    threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
+) -> None:
+    """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
+    config = _config(source, preset_name, method, root, test)
+    overrides = {"train.seed": str(seed)} | ({"train.epochs": str(epochs)} if epochs else {})
+    config = with_overrides(config, overrides | dict(_pair(text) for text in settings or []))
+    runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
+    result = train_run(config, folder, runtime)
+    _print_figures(f"{config.method}, mean of the last {min(config.train.average_last, config.train.epochs)} epochs", result.metrics)
+    out.print(f"run folder: {folder}")
+
+
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    data: Annotated[str, typer.Option(help="Data to evaluate on; the run's own test set if left out.")] = "",
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
+) -> None:
+    """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
+    run = load_run(folder)
+    samples = run.read(data) if data else _own_test_set(run, root)
+    figures = evaluate_predictions(run.predict(samples), samples.labels)
+    if not figures:
+        raise DataError(f"{samples.origin} has no labelled images to evaluate on")
+    _print_figures(f"{run.config.method} on {len(samples)} images of {samples.origin}", figures)
+    if save:
+        write_json(save, {"run": str(folder), "data": samples.origin, "images": len(samples), "metrics": figures})
+
+
+@app.command()
+def predict(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    source: Annotated[str, typer.Argument(help="Image folder, table or .npz file.")],
+    save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
+    threshold: Annotated[float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")] = None,
+) -> None:
+    """Write class, probability, foreign score and verdict (known or foreign) of every image."""
+    run = load_run(folder)
+    samples = run.read(source)
+    table = prediction_rows(run, samples, run.predict(samples), threshold)
+    with save.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, table.columns)
+        writer.writeheader()
+        writer.writerows(table.rows)
+    foreign = sum(row["verdict"] == "foreign" for row in table.rows)
+    unread = sum(row["verdict"] == "unreadable" for row in table.rows)
+    out.print(f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}")
+
+
+@app.command("list")
+def list_names() -> None:
+    """List presets, methods and benchmarks."""
+    for title, names in (("presets", PRESETS), ("methods", METHODS), ("benchmarks", BENCHMARKS)):
+        out.print(f"[bold]{title}[/bold]: {', '.join(names)}", soft_wrap=True)
+
+
+def _config(source: str, preset_name: str, method: str, root: str, test: str) -> RunConfig:
+    if bool(source) == bool(preset_name):
+        raise ConfigError("give either SOURCE (your own images) or --preset NAME; `lond list` shows the presets")
+    if source:
+        return with_method(own_data(source, test), method)
+    config = preset(preset_name, method)
+    return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
+
+
+def _own_test_set(run: LoadedRun, root: str) -> Samples:
+    config = run.config
+    if root:
+        config = replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
+    test = load_data(config)[1]
+    if test is None:
+        raise DataError("the run was trained without test data; name some with --data")
+    return test
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise ConfigError(f"--set needs KEY=VALUE, not {text!r}; e.g. --set train.batch_size=64")
+    return key.strip(), value.strip()
+
+
+def _print_figures(title: str, figures: dict[str, float]) -> None:
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in figures.items():
+        is_share = not (name.startswith("loss") or name.endswith("_size"))
+        table.add_row(name.replace("_", " "), f"{100 * value:.2f} %" if is_share else f"{value:.4g}")
+    out.print(table)
+
+
+def main() -> None:
+    """Run the command line; an error of the user's side is one line, without a trace."""
+    try:
+        app()
+    except LondError as error:
+        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

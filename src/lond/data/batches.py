@@ -1,0 +1,113 @@
+"""Batches with their views, on the model's device, in an order that depends on the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from lond.data.views import ViewMaker
+from lond.seeds import generator
+from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
+
+
+def draw_order(stream: Stream, lead: int, batch_size: int, steps: int, random: torch.Generator) -> list[Tensor]:
+    """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, as many as needed through a smaller one."""
+    size = len(stream.indices)
+    batch_size = min(batch_size, size)
+    walks = 1 if size >= lead else -(-steps * batch_size // size)
+    order = torch.cat([torch.randperm(size, generator=random) for _ in range(walks)])
+    return list(stream.indices[order].split(batch_size))[:steps]
+
+
+def count_steps(lead: int, batch_size: int, processes: int = 1) -> int:
+    """Return the steps of a phase; a last batch that would leave a process with fewer than two samples is dropped."""
+    full, rest = divmod(lead, batch_size)
+    return full + int(rest >= 2 * processes)
+
+
+class BatchMaker:
+    """Draws the batches of a phase from a sample set.
+
+    Args:
+        samples: images and given labels.
+        views: makes the views.
+        batch_size: samples a stream and step, over all processes.
+        device: where batches are put.
+        rank: this process.
+        processes: how many processes share a batch.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        views: ViewMaker,
+        batch_size: int,
+        device: torch.device,
+        rank: int = 0,
+        processes: int = 1,
+    ) -> None:
+        """Keep the parts."""
+        self.samples, self.views, self.batch_size, self.device = samples, views, batch_size, device
+        self.rank, self.processes = rank, processes
+
+    def steps(self, phase: Phase) -> int:
+        """Return the number of steps of a phase."""
+        return count_steps(phase.lead, self.batch_size, self.processes)
+
+    def batches(self, phase: Phase, seed: int, epoch: int) -> Iterator[dict[str, Batch]]:
+        """Yield one batch of every stream a step."""
+        streams = {name: stream for name, stream in phase.streams.items() if len(stream.indices)}
+        order = generator(seed, "order", epoch, phase.name)
+        steps = self.steps(phase)
+        drawn = {name: draw_order(stream, phase.lead, self.batch_size, steps, order) for name, stream in streams.items()}
+        random = generator(seed, "views", epoch, phase.name, self.rank)
+        plan = [{name: drawn[name][step][self.rank :: self.processes] for name in streams} for step in range(steps)]
+        requests = [self._request(list(parts.values()), list(streams.values()), random) for parts in plan]
+        for parts, images in zip(plan, self.samples.pixels.stream(requests), strict=True):
+            yield self._with_views(parts, streams, images.to(self.device, non_blocking=True), random)
+
+    def _request(self, parts: list[Tensor], streams: list[Stream], random: torch.Generator) -> Request:
+        indices = torch.cat(parts)
+        if not self.samples.pixels.crops_on_read:
+            return Request(indices)
+        views = max(len(stream.views) for stream in streams)
+        return Request(indices, torch.rand(views, len(indices), 2, generator=random))
+
+    def _with_views(
+        self, parts: dict[str, Tensor], streams: dict[str, Stream], images: Tensor, random: torch.Generator
+    ) -> dict[str, Batch]:
+        """Make each kind of view for all streams at once: few large calls are faster than many small ones."""
+        sizes = [len(part) for part in parts.values()]
+        rows = dict(zip(parts, torch.arange(sum(sizes)).split(sizes), strict=True))
+        views: dict[str, list[Tensor]] = {name: [] for name in parts}
+        for slot in range(max(len(stream.views) for stream in streams.values())):
+            pixels = images[min(slot, len(images) - 1)]
+            wanted = {name: stream.views[slot] for name, stream in streams.items() if slot < len(stream.views)}
+            for kind in sorted(set(wanted.values())):
+                names = [name for name, its_kind in wanted.items() if its_kind == kind]
+                chosen = pixels if len(names) == len(parts) else pixels[torch.cat([rows[name] for name in names])]
+                made = self._make(kind, chosen, random).split([len(parts[name]) for name in names])
+                for name, view in zip(names, made, strict=True):
+                    views[name].append(view)
+        return {name: self._batch(part, tuple(views[name])) for name, part in parts.items()}
+
+    def _make(self, kind: str, images: Tensor, random: torch.Generator) -> Tensor:
+        if kind == "test":
+            return self.views.test(images)
+        make = {"weak": self.views.weak, "strong": self.views.strong}[kind]
+        return make(images, random, crop=not self.samples.pixels.crops_on_read)
+
+    def _batch(self, part: Tensor, views: tuple[Tensor, ...]) -> Batch:
+        return Batch(part.to(self.device), self.samples.labels[part].to(self.device), views)
+
+
+def test_batches(
+    pixels: Pixels, views: ViewMaker, batch_size: int, device: torch.device, indices: Tensor | None = None
+) -> Iterator[Tensor]:
+    """Yield the test view of every image (or of those at ``indices``), in order."""
+    indices = torch.arange(len(pixels)) if indices is None else indices
+    requests = [Request(part) for part in indices.split(batch_size)] if len(indices) else []
+    for images in pixels.stream(requests):
+        yield views.test(images[0].to(device, non_blocking=True))

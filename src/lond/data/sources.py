@@ -1,0 +1,141 @@
+"""The one door for data: whatever the user has -> Samples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from torch import Tensor
+
+from lond.data import arrays, cifar, folders, tables
+from lond.data.labels import make_samples, remap
+from lond.data.options import DEFAULTS, ReadOptions, is_training, split_names
+from lond.data.pixels import ArrayPixels
+from lond.data.squares import cut_squares
+from lond.errors import DataError
+from lond.types import Samples
+
+KNOWN_KINDS = "a folder, a .csv, .tsv, .parquet or .npz file, Samples, (x, y) arrays, a torch or a Hugging Face dataset"
+
+
+def load(
+    source: object,
+    split: str = "train",
+    *,
+    class_names: Sequence[str] | None = None,
+    size: int | None = None,
+    options: ReadOptions = DEFAULTS,
+) -> Samples:
+    """Return the images of ``source`` (or of its ``split``, if it is divided) as Samples.
+
+    ``source`` is a folder (class folders, loose images, or a CIFAR set), a .csv, .tsv, .parquet or .npz file,
+    Samples, a tuple (x, y), a torch dataset or a Hugging Face dataset. With ``class_names`` (test data, or images to
+    predict on) labels are mapped onto these names, and names not among them become ``FOREIGN``. ``size`` is the side
+    of the squares that images are brought to; None keeps arrays as they are and takes the files' own size.
+
+    Raises:
+        DataError: the source is missing, malformed, of an unknown kind, or has a single class to train on.
+        MissingDependencyError: an optional package is needed.
+    """
+    split_names(split)
+    if size is not None:
+        options = replace(options, size=size)
+    samples = _read(source, split, class_names, options)
+    if class_names is not None:
+        samples = remap(samples, class_names)
+    elif is_training(split) and samples.num_classes == 1:
+        raise DataError(f"{samples.origin} has only one class, {samples.class_names[0]!r}; training needs at least two")
+    return _fit_array(samples, options)
+
+
+def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bool:
+    """Tell whether ``source`` itself holds ``split``; an undivided source holds only "train".
+
+    Raises:
+        DataError: the source is missing or unreadable.
+    """
+    names = split_names(split)
+    if not isinstance(source, (str, os.PathLike)):
+        return _member(source, split) is not None if _is_dataset_dict(source) else is_training(split)
+    path = Path(source)
+    if path.is_dir():
+        if cifar.find_layout(path) is not None:
+            return True
+        return folders.find_split(path, names[0]) is not None if folders.is_divided(path) else is_training(split)
+    if path.suffix.lower() in tables.TABLE_SUFFIXES:
+        return tables.table_has_split(path, split, options)
+    if path.suffix.lower() == ".npz":
+        return arrays.npz_has_split(path, split)
+    raise _unknown(source)
+
+
+def _read(source: object, split: str, class_names: Sequence[str] | None, options: ReadOptions) -> Samples:
+    # Foreign labels are fine wherever the classes are settled already.
+    meaning = "test" if class_names is not None else split
+    if isinstance(source, (str, os.PathLike)):
+        return _read_path(Path(source), split, class_names, options)
+    if isinstance(source, Samples):
+        return source
+    if isinstance(source, (Tensor, np.ndarray)):
+        return make_samples(ArrayPixels(source), None, class_names)
+    if isinstance(source, tuple) and len(source) in (2, 3):
+        return make_samples(ArrayPixels(source[0]), source[1], class_names, *source[2:], split=meaning)
+    if _is_dataset_dict(source):
+        source = _member(source, split)
+        if source is None:
+            raise DataError(f"the dataset has no split called {' or '.join(split_names(split))}")
+    if _is_hugging_face(source):
+        columns = options.image_column, options.label_column
+        return arrays.from_hugging_face(source, *columns, class_names, split=meaning, options=options)
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, (Mapping, bytes)):
+        return arrays.from_dataset(source, class_names, split=meaning, options=options)
+    raise _unknown(source)
+
+
+def _read_path(path: Path, split: str, class_names: Sequence[str] | None, options: ReadOptions) -> Samples:
+    if path.is_dir():
+        if cifar.find_layout(path) is not None:
+            return cifar.load_cifar(path, "train" if is_training(split) else "test")
+        return folders.read_folder(path, split, options)
+    if path.suffix.lower() in tables.TABLE_SUFFIXES:
+        return tables.read_table(path, split, options, class_names)
+    if path.suffix.lower() == ".npz":
+        return arrays.read_npz(path, split, class_names)
+    raise _unknown(path)
+
+
+def _unknown(source: object) -> DataError:
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        what = f"{path} is of no known kind" if path.exists() else f"there is no file or folder {path}"
+        return DataError(f"{what}; data may be {KNOWN_KINDS}")
+    return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
+
+
+def _is_hugging_face(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "datasets" and hasattr(source, "features")
+
+
+def _is_dataset_dict(source: object) -> bool:
+    return isinstance(source, Mapping) and type(source).__module__.split(".")[0] == "datasets"
+
+
+def _member(source: Any, split: str) -> object | None:
+    return next((source[name] for name in split_names(split) if name in source), None)
+
+
+def _fit_array(samples: Samples, options: ReadOptions) -> Samples:
+    """Bring images in memory to the asked size, in the same way as files."""
+    size, pixels = options.size, samples.pixels
+    if size is None or not isinstance(pixels, ArrayPixels) or pixels.size == (size, size):
+        return samples
+    squares = np.empty((len(pixels), size, size, pixels.channels), dtype=np.uint8)
+    for index, image in enumerate(pixels.images.permute(0, 2, 3, 1).numpy()):
+        picture = Image.fromarray(image[..., 0] if pixels.channels == 1 else image)
+        squares[index] = np.asarray(cut_squares(picture, size, [(0.5, 0.5)])[0]).reshape(squares.shape[1:])
+    return replace(samples, pixels=ArrayPixels(squares, layout="NHWC"))

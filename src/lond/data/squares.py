@@ -1,0 +1,160 @@
+"""Pictures of any shape as squares of one size, read by worker processes where asked."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from lond.data.images import UnreadableImage
+from lond.errors import DataError
+from lond.types import Problem, Request
+
+MID_GREY = 128
+CENTRE = (0.5, 0.5)
+
+# Beyond this aspect ratio the whole resized picture could fill the memory, so only the asked square is resized.
+_LONGEST_STRIP = 8
+
+Faults = dict[int, str]
+"""Index of an unreadable image -> reason."""
+
+
+def default_workers() -> int:
+    """Return how many processes decode images unless told otherwise."""
+    return min(4, max(0, (os.cpu_count() or 1) - 1))
+
+
+def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, float]]) -> list[Image.Image]:
+    """Resize the short side to ``size`` (bilinear, antialiased) and cut a square out at each position.
+
+    A position is (vertical, horizontal) in [0, 1]; 0.5 is the centre.
+    """
+    width, height = image.size
+    scale = size / min(width, height)
+    if max(width, height) > _LONGEST_STRIP * min(width, height):
+        return [_cut_first(image, size, position) for position in positions]
+    wide, high = max(size, round(width * scale)), max(size, round(height * scale))
+    resized = image if (wide, high) == image.size else image.resize((wide, high), Image.Resampling.BILINEAR)
+    squares = []
+    for vertical, horizontal in positions:
+        top, left = round(vertical * (high - size)), round(horizontal * (wide - size))
+        squares.append(resized.crop((left, top, left + size, top + size)))
+    return squares
+
+
+def _cut_first(image: Image.Image, size: int, position: tuple[float, float]) -> Image.Image:
+    width, height = image.size
+    side = min(width, height)
+    top, left = round(position[0] * (height - side)), round(position[1] * (width - side))
+    square = image.crop((left, top, left + side, top + side))
+    return square.resize((size, size), Image.Resampling.BILINEAR)
+
+
+class PictureStore(Protocol):
+    """What a square source reads its pictures from; it travels to worker processes."""
+
+    def __len__(self) -> int:
+        """Return the number of pictures."""
+
+    def read(self, index: int, size: int) -> Image.Image:
+        """Return a picture that will be shrunk to ``size``, or raise ``UnreadableImage``."""
+
+
+@dataclass(frozen=True)
+class SquareReader(Dataset[tuple[Tensor, Faults]]):
+    """Answers one request with ``(V, B, C, S, S)`` uint8 and the unreadable images met on the way."""
+
+    store: PictureStore
+    side: int
+    channels: int
+
+    def __getitem__(self, request: Request) -> tuple[Tensor, Faults]:
+        """Return the squares of one request."""
+        indices = request.indices.tolist()
+        crops = torch.full((1, len(indices), 2), 0.5) if request.crops is None else request.crops
+        squares = np.full((len(crops), len(indices), self.side, self.side, self.channels), MID_GREY, dtype=np.uint8)
+        faults: Faults = {}
+        for column, index in enumerate(indices):
+            positions = [(float(v), float(h)) for v, h in crops[:, column].tolist()]
+            try:
+                pictures = cut_squares(self._picture(index), self.side, positions)
+            except UnreadableImage as error:
+                faults[index] = error.reason
+                continue
+            for view, picture in enumerate(pictures):
+                squares[view, column] = np.asarray(picture).reshape(self.side, self.side, self.channels)
+        return torch.from_numpy(squares).permute(0, 1, 4, 2, 3).contiguous(), faults
+
+    def _picture(self, index: int) -> Image.Image:
+        picture = self.store.read(index, self.side)
+        return picture.convert("L") if self.channels == 1 else picture
+
+
+class SquarePixels(ABC):
+    """Base of pixels that are decoded, resized and cut out whenever they are asked for."""
+
+    crops_on_read = True
+
+    def __init__(self, store: PictureStore, size: int, channels: int, num_workers: int) -> None:
+        """Read squares of side ``size`` from ``store`` with ``num_workers`` processes (0: in this one)."""
+        if size < 1 or channels not in (1, 3) or num_workers < 0:
+            raise DataError(
+                "image size must be at least 1, channels 1 or 3, workers at least 0; "
+                f"got {size}, {channels}, {num_workers}"
+            )
+        self.num_workers = num_workers
+        self._reader = SquareReader(store, size, channels)
+        self._faults: Faults = {}
+        self._fingerprint: str | None = None
+
+    @property
+    def channels(self) -> int:
+        """Number of colour channels."""
+        return self._reader.channels
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of every square."""
+        return self._reader.side, self._reader.side
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Images that could not be read so far; each was replaced by mid-grey."""
+        return [Problem(self.name(index), reason) for index, reason in sorted(self._faults.items())]
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self._reader.store)
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[Tensor]:
+        """Yield ``(V, B, C, S, S)`` uint8 for each request, in order; V is 1 unless crops are asked."""
+        on_cpu = [Request(r.indices.cpu(), None if r.crops is None else r.crops.cpu()) for r in requests]
+        workers = min(self.num_workers, len(on_cpu))
+        loader: DataLoader[tuple[Tensor, Faults]] = DataLoader(
+            self._reader, batch_size=None, sampler=on_cpu, num_workers=workers
+        )
+        for squares, faults in loader:
+            self._faults.update(faults)
+            yield squares
+
+    def fingerprint(self) -> str:
+        """Return a short hash that changes when the images or the size of the squares change."""
+        if self._fingerprint is None:
+            self._fingerprint = self._compute_fingerprint()
+        return self._fingerprint
+
+    @abstractmethod
+    def name(self, index: int) -> str:
+        """Return the name of one image for reports."""
+
+    @abstractmethod
+    def _compute_fingerprint(self) -> str: ...

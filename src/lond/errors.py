@@ -1,0 +1,21 @@
+"""What goes wrong on the user's side, each with a message that says what to do."""
+
+
+class LondError(Exception):
+    """Base of every error that a user can mend."""
+
+
+class DataError(LondError):
+    """The data are missing, malformed or unusable for the request."""
+
+
+class ConfigError(LondError):
+    """A setting is unknown, of the wrong type or contradicts another."""
+
+
+class CollapseError(LondError):
+    """Training cannot go on because a set that must not be empty is empty."""
+
+
+class MissingDependencyError(LondError, ImportError):
+    """An optional package is needed for the request."""

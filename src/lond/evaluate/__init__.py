@@ -1,0 +1,18 @@
+"""How good: accuracy, ranking of foreign images, quality of a partition against the truth."""
+
+from lond.evaluate.accuracy import accuracy, balanced_accuracy
+from lond.evaluate.predictions import evaluate_predictions
+from lond.evaluate.ranking import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
+from lond.evaluate.selection import selection_quality
+
+__all__ = [
+    "accuracy",
+    "aupr_foreign",
+    "aupr_known",
+    "auroc",
+    "balanced_accuracy",
+    "evaluate_predictions",
+    "fpr95",
+    "fpr95_openood",
+    "selection_quality",
+]

@@ -1,0 +1,36 @@
+"""All figures of one evaluation from what a method says and the true labels."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from lond.evaluate.accuracy import accuracy, balanced_accuracy
+from lond.evaluate.ranking import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
+from lond.types import FOREIGN, UNLABELLED, Prediction
+
+RANKINGS = {
+    "auroc": auroc,
+    "fpr95": fpr95,
+    "fpr95_openood": fpr95_openood,
+    "aupr_known": aupr_known,
+    "aupr_foreign": aupr_foreign,
+}
+"""Figures that need both known and foreign images."""
+
+
+def evaluate_predictions(prediction: Prediction, labels: Tensor) -> dict[str, float]:
+    """Return accuracy over known images and, where there are foreign images too, the figures of their detection.
+
+    Args:
+        prediction: what a method says about N images.
+        labels: ``(N,)`` true labels, ``FOREIGN`` for images of no known class; unlabelled images do not count.
+    """
+    predicted = prediction.probabilities.argmax(dim=1)
+    figures = {}
+    if (labels >= 0).any():
+        figures = {"accuracy": accuracy(predicted, labels), "balanced_accuracy": balanced_accuracy(predicted, labels)}
+    judged = labels != UNLABELLED
+    foreign, scores = labels[judged] == FOREIGN, prediction.scores[judged]
+    if foreign.any() and not foreign.all():
+        figures |= {name: figure(scores, foreign) for name, figure in RANKINGS.items()}
+    return figures

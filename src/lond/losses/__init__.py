@@ -1,0 +1,25 @@
+"""What is minimised: pure functions, one value a sample, computed in log space."""
+
+from lond.losses.bi_level_contrastive import bi_level_contrastive, mixed_bi_level_contrastive
+from lond.losses.consistency import one_vs_all_consistency
+from lond.losses.mixup import Mix, draw_mix, mix_inputs, mix_losses
+from lond.losses.one_vs_all import negative_probabilities, one_vs_all, positive_probabilities
+from lond.losses.prototype import prototype_logits, soft_cross_entropy
+from lond.losses.pseudo_label import pseudo_label_distance, sharpen
+
+__all__ = [
+    "Mix",
+    "bi_level_contrastive",
+    "draw_mix",
+    "mix_inputs",
+    "mix_losses",
+    "mixed_bi_level_contrastive",
+    "negative_probabilities",
+    "one_vs_all",
+    "one_vs_all_consistency",
+    "positive_probabilities",
+    "prototype_logits",
+    "pseudo_label_distance",
+    "sharpen",
+    "soft_cross_entropy",
+]

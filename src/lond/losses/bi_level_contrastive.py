@@ -1,0 +1,77 @@
+"""Bi-level contrastive learning: instance level for all, class level for what is trusted (Eq. 4-5)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.losses.mixup import Mix
+
+
+def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
+    """Return ``log [exp(z_i . z_j / tau) / sum_{r != i} exp(z_i . z_r / tau)]`` as ``(M, M)``; the diagonal is 0."""
+    # Autocast would run this product in half precision, and 1 / tau magnifies its error.
+    with torch.autocast(embeddings.device.type, enabled=False):
+        similarities = embeddings.float() @ embeddings.float().T / temperature
+    itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
+    log_probabilities = F.log_softmax(similarities.masked_fill(itself, -torch.inf), dim=1)
+    return log_probabilities.masked_fill(itself, 0.0)
+
+
+def _bi_level_term(log_probabilities: Tensor, identities: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Return Eq. 4 for every anchor, given which sample, label and weight each of the M views stands for."""
+    same_sample = identities[:, None] == identities[None, :]
+    other_view = same_sample & ~torch.eye(len(identities), dtype=torch.bool, device=identities.device)
+    same_label = (labels[:, None] == labels[None, :]) & ~same_sample
+    pair_weights = same_label * (weights[:, None] * weights[None, :])
+    positives = other_view + pair_weights
+    return -(positives * log_probabilities).sum(dim=1) / (1 + pair_weights.sum(dim=1))
+
+
+def bi_level_contrastive(
+    embeddings: Tensor, identities: Tensor, labels: Tensor, weights: Tensor, temperature: float
+) -> Tensor:
+    """Return the bi-level contrastive loss of every view (Eq. 4-5, the weight outside the log).
+
+    An anchor is drawn to the other view of its own sample with weight 1, and to each view of another sample
+    of the same label with weight ``w_i w_j``; the sum is divided by 1 + the weighted number of such views.
+    A sample of weight 0 (judged foreign) thus has only its instance term, and serves as a negative.
+
+    Args:
+        embeddings: ``(M, E)`` unit vectors of M = 2B views.
+        identities: ``(M,)`` which sample a view shows.
+        labels: ``(M,)`` corrected labels.
+        weights: ``(M,)`` sample weights of Eq. 12.
+        temperature: tau.
+
+    Returns:
+        ``(M,)`` losses in float32.
+    """
+    return _bi_level_term(_pair_log_probabilities(embeddings, temperature), identities, labels, weights.detach().float())
+
+
+def mixed_bi_level_contrastive(
+    embeddings: Tensor, labels: Tensor, weights: Tensor, mixes: tuple[Mix, ...], temperature: float
+) -> Tensor:
+    """Return the loss for mixed views: lambda times the major partner's term plus 1 - lambda times the minor's.
+
+    Args:
+        embeddings: ``(V * B, E)``: the B mixed samples of view 0, then those of view 1, ...
+        labels: ``(B,)`` corrected labels before mixing.
+        weights: ``(B,)`` sample weights before mixing.
+        mixes: one mixing a view.
+        temperature: tau.
+
+    Returns:
+        ``(V * B,)`` losses in float32.
+    """
+    device = embeddings.device
+    log_probabilities = _pair_log_probabilities(embeddings, temperature)
+    own = torch.arange(len(labels), device=device).repeat(len(mixes))
+    partners = torch.cat([mix.partners for mix in mixes]).to(device)
+    ratios = torch.tensor([mix.ratio for mix in mixes], device=device).repeat_interleave(len(labels))
+    weights = weights.detach().float()
+    major = _bi_level_term(log_probabilities, own, labels[own], weights[own])
+    minor = _bi_level_term(log_probabilities, partners, labels[partners], weights[partners])
+    return ratios * major + (1 - ratios) * minor

@@ -1,0 +1,46 @@
+"""Loss mixup (Eq. 3): mix two inputs, and mix their losses rather than their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Mix:
+    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``, with ``ratio >= 0.5``."""
+
+    ratio: float
+    partners: Tensor
+
+
+def draw_mix(size: int, concentration: float, generator: torch.Generator) -> Mix:
+    """Draw ``lambda ~ Beta(a, a)``, take ``max(lambda, 1 - lambda)``, and draw one permutation of the batch.
+
+    A concentration of 0 switches mixing off (ratio 1).
+    """
+    partners = torch.randperm(size, generator=generator)
+    # torch's Beta takes no generator; NumPy's does, seeded from ours.
+    seed = int(torch.randint(2**62, (1,), generator=generator))
+    ratio = float(np.random.default_rng(seed).beta(concentration, concentration)) if concentration > 0 else 1.0
+    return Mix(max(ratio, 1 - ratio), partners)
+
+
+def mix_inputs(inputs: Tensor, mix: Mix) -> Tensor:
+    """Return the mixed batch, same shape as ``inputs``."""
+    return torch.lerp(inputs[mix.partners.to(inputs.device)], inputs, mix.ratio)
+
+
+def mix_losses(loss: Callable[[Tensor], Tensor], targets: Tensor, mix: Mix) -> Tensor:
+    """Return ``lambda L(x_mix, y_a) + (1 - lambda) L(x_mix, y_b)`` (Eq. 3).
+
+    Args:
+        loss: maps targets ``(B, C)`` to per-sample losses ``(B,)`` of the mixed batch.
+        targets: ``(B, C)``, before mixing.
+        mix: the mixing that made the inputs.
+    """
+    return mix.ratio * loss(targets) + (1 - mix.ratio) * loss(targets[mix.partners.to(targets.device)])

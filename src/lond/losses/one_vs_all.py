@@ -1,0 +1,38 @@
+"""One-vs-all classification: C independent two-way classifiers (Eq. 2)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def _log_odds(logits: Tensor) -> Tensor:
+    """Return ``logit(positive) - logit(negative)`` in float32, ``(B, C, 2) -> (B, C)``."""
+    logits = logits.float()
+    return logits[..., 1] - logits[..., 0]
+
+
+def positive_probabilities(logits: Tensor) -> Tensor:
+    """Return ``p^c(z=1|x)``, the probability of belonging to each class, ``(B, C, 2) -> (B, C)``."""
+    return torch.sigmoid(_log_odds(logits))
+
+
+def negative_probabilities(logits: Tensor) -> Tensor:
+    """Return ``p^c(z=0|x)``, the probability of not belonging to each class, ``(B, C, 2) -> (B, C)``."""
+    return torch.sigmoid(-_log_odds(logits))
+
+
+def one_vs_all(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return ``-sum_c [t_c log p^c1 + (1 - t_c) log p^c0]`` (Eq. 2, with the second sum over ``p^j``).
+
+    Args:
+        logits: ``(B, C, 2)``; the last axis is (negative, positive).
+        targets: ``(B, C)`` in [0, 1]; one-hot or soft.
+
+    Returns:
+        ``(B,)`` losses in float32.
+    """
+    log_odds = _log_odds(logits)
+    # -t log s(o) - (1-t) log s(-o) is exactly binary cross-entropy on the log odds.
+    return F.binary_cross_entropy_with_logits(log_odds, targets.detach().to(log_odds), reduction="none").sum(dim=1)

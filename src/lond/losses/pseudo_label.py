@@ -1,0 +1,31 @@
+"""Learning the prototypes from sharpened pseudo-labels (Eq. 13)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
+    """Return ``p_c^a / sum_j p_j^a`` (Eq. 13), computed in log space.
+
+    Args:
+        probabilities: ``(B, C)``, non-negative.
+        exponents: one number, or ``(B,)`` with ``a_i = w(x_i) / T``; 0 gives the uniform distribution.
+
+    Returns:
+        ``(B, C)`` distributions.
+    """
+    probabilities = probabilities.float()
+    powers = torch.as_tensor(exponents, dtype=torch.float32, device=probabilities.device).reshape(-1, 1)
+    logits = powers * probabilities.clamp_min(torch.finfo(torch.float32).tiny).log()
+    # A zero stays zero, unless the exponent or the whole row is zero: those give the uniform distribution.
+    zero = (probabilities == 0) & (powers > 0) & (probabilities > 0).any(dim=1, keepdim=True)
+    return F.softmax(logits.masked_fill(zero, -torch.inf), dim=1)
+
+
+def pseudo_label_distance(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the squared L2 distance of ``softmax(logits)`` and the pseudo-label (Eq. 13), ``(B, C) -> (B,)``."""
+    probabilities = F.softmax(logits.float(), dim=1)
+    return (probabilities - targets.detach().to(probabilities)).square().sum(dim=1)

@@ -1,0 +1,60 @@
+"""What the training loop knows of a method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method is to learn: N given labels of C classes, and how to build a fresh backbone with its feature size."""
+
+    labels: Tensor
+    num_classes: int
+    build_backbone: Callable[[], tuple[nn.Module, int]]
+
+
+class Survey(Protocol):
+    """Maps every training sample, in order, through a function of its test view; the network is in evaluation mode."""
+
+    def __call__(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        """Return the outputs of ``describe`` for all N samples, concatenated."""
+
+
+class Method(nn.Module, ABC):
+    """A recipe: which batches an epoch needs, what a step minimises, and what the trained networks say.
+
+    The networks are submodules, so parameters, buffers and devices are handled as for any module.
+    """
+
+    partition: Partition | None = None
+    """The latest verdict on the training samples, if the method judges them."""
+
+    @abstractmethod
+    def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
+        """Prepare an epoch and return its phases."""
+
+    @abstractmethod
+    def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
+        """Return the named terms of the loss of one step."""
+
+    @abstractmethod
+    def predict(self, images: Tensor) -> Prediction:
+        """Return class probabilities and foreign scores of normalised images ``(B, C, H, W)``."""
+
+    def extra_state(self) -> dict[str, Any]:
+        """Return what a checkpoint needs besides parameters and buffers."""
+        return {"partition": None if self.partition is None else self.partition.state_dict()}
+
+    def load_extra_state(self, state: dict[str, Any]) -> None:
+        """Restore what ``extra_state`` gave."""
+        partition = state["partition"]
+        self.partition = None if partition is None else Partition.from_state_dict(partition)

@@ -1,0 +1,266 @@
+"""LOND-DRS: learning with open-world noisy data by class-independent margins in dual representation space.
+
+Pan, Gao, Zhou, Wang, AAAI 2025. Equation numbers are the paper's. Where the paper and its released program differ, the
+settings say which reading is the default (docs/methods/lond_drs.md lists all points).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.detect import open_world_score
+from lond.errors import CollapseError, ConfigError
+from lond.identify import IdentifySettings, identify
+from lond.losses import (
+    Mix,
+    draw_mix,
+    mix_inputs,
+    mix_losses,
+    mixed_bi_level_contrastive,
+    negative_probabilities,
+    one_vs_all,
+    one_vs_all_consistency,
+    positive_probabilities,
+    prototype_logits,
+    pseudo_label_distance,
+    sharpen,
+    soft_cross_entropy,
+)
+from lond.methods.base import Method, Survey, Task
+from lond.nets.dual import DualNet, DualOutput
+from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
+
+
+@dataclass(frozen=True)
+class LondDrsSettings:
+    """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off."""
+
+    warmup_epochs: int = 50
+    identify: IdentifySettings = field(default_factory=IdentifySettings)
+    mixup: float = 1.0
+    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
+    temperature: float = 0.1
+    """tau of the prototype and contrastive losses."""
+    sharpening: float = 0.5
+    """T of the pseudo-labels."""
+    embedding_size: int = 128
+    one_vs_all_weight: float = 1.0
+    prototype_weight: float = 1.0
+    pseudo_label_weight: float = 1.0
+    consistency_weight: float = 0.5
+    """lambda_Con."""
+    contrastive_weight: float = 0.3
+    """lambda_BCL after warm-up."""
+    warmup_contrastive_weight: float = 1.0
+    warmup_prototype_weight: float = 0.0
+    """10 for web data: prototypes start from the class means and are learned during warm-up too."""
+    ramp_epochs: int = 16
+    """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
+    refine_clean_targets: bool = True
+    """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.warmup_epochs < 0 or self.ramp_epochs < 0:
+            raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
+        if self.mixup < 0:
+            raise ConfigError("mixup must not be negative (0 switches mixing off)")
+        if self.temperature <= 0 or self.sharpening <= 0:
+            raise ConfigError("temperature and sharpening must be positive")
+
+
+class LondDrs(Method):
+    """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way."""
+
+    def __init__(self, settings: LondDrsSettings, task: Task) -> None:
+        """Build the two-space network."""
+        super().__init__()
+        self.settings = settings
+        self.labels = task.labels
+        backbone, feature_size = task.build_backbone()
+        self.net = DualNet(backbone, feature_size, task.num_classes, settings.embedding_size)
+
+    # Once an epoch
+
+    def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
+        """Warm-up walks through all labelled samples; later epochs start with an identification."""
+        if epoch < self.settings.warmup_epochs:
+            if self.settings.warmup_prototype_weight and not self.net.prototypes_ready:
+                embeddings, _ = survey(self._describe)
+                self._start_prototypes(embeddings, self.labels >= 0)
+            labelled = (self.labels >= 0).nonzero().squeeze(1)
+            return [Phase("warm-up", {"all": Stream(labelled)}, lead=len(labelled))]
+        embeddings, positives = survey(self._describe)
+        self.partition = identify(self.labels.to(positives.device), positives, embeddings, self.settings.identify)
+        if not self.net.prototypes_ready:
+            self._start_prototypes(embeddings, self.partition.clean)
+        return [self._robust_phase(self.partition)]
+
+    def _describe(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """Embedding and one-vs-all positives of a batch."""
+        out: DualOutput = self.net(images)
+        return out.embedding, positive_probabilities(out.ova_logits)
+
+    def _start_prototypes(self, embeddings: Tensor, trusted: Tensor) -> None:
+        """Set each prototype to the mean embedding of its trusted samples (of all its samples where none is trusted)."""
+        labels, trusted = self.labels.to(embeddings.device), trusted.to(embeddings.device)
+        means = torch.empty_like(self.net.prototypes)
+        for label in range(len(means)):
+            members = labels == label
+            chosen = members & trusted if (members & trusted).any() else members
+            means[label] = embeddings[chosen].mean(dim=0) if chosen.any() else embeddings.mean(dim=0)
+        self.net.set_prototypes(F.normalize(means, dim=1))
+
+    def _robust_phase(self, partition: Partition) -> Phase:
+        """Four streams: clean, closed, not open, all; one that no switched-on term needs is left out."""
+        settings = self.settings
+        if not partition.clean.any():
+            raise CollapseError(
+                "no training sample is judged clean: the neighbours of no class agree with its labels. "
+                "Lengthen the warm-up, lower the learning rate, or raise identify.clean_quantile."
+            )
+        streams = {"clean": _members(partition.clean)}
+        if settings.pseudo_label_weight:
+            streams["closed"] = _members(partition.closed)
+        if settings.consistency_weight:
+            streams["trusted"] = _members(~partition.open)
+        if settings.contrastive_weight:
+            streams["all"] = _members(torch.ones_like(partition.clean))
+        return Phase("robust", streams, lead=len(partition.clean))
+
+    # Once a step
+
+    def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
+        """Eq. 14, or the warm-up loss."""
+        if phase == "warm-up":
+            return self._warmup_terms(batches["all"], random)
+        terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
+        if "trusted" in batches:
+            terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
+        if "all" in batches:
+            terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
+        return terms
+
+    def _warmup_terms(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
+        """Mixed one-vs-all and contrastive losses on the given labels, every sample trusted, none open."""
+        settings = self.settings
+        mixes, outputs = self._mixed_outputs(batch.views, random)
+        targets = self._one_hot(batch.labels)
+        terms = {"one_vs_all": Term(_mixed(one_vs_all, outputs.ova_logits, targets, mixes))}
+        if settings.warmup_contrastive_weight:
+            ones = torch.ones(len(batch.labels), device=batch.labels.device)
+            contrastive = mixed_bi_level_contrastive(
+                outputs.embedding, batch.labels, ones, mixes, settings.temperature
+            )
+            terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
+        if settings.warmup_prototype_weight:
+            logits = self._prototype_logits(outputs.embedding)
+            terms["prototype"] = Term(_mixed(soft_cross_entropy, logits, targets, mixes), settings.warmup_prototype_weight)
+        return terms
+
+    def _supervised_terms(
+        self, clean: Batch, closed: Batch | None, clock: Clock, random: torch.Generator
+    ) -> dict[str, Term]:
+        """One-vs-all and prototype losses on clean rows, pseudo-label loss on closed rows, all mixed with one another."""
+        settings = self.settings
+        views = clean.views
+        if closed is not None:
+            views = tuple(torch.cat(pair) for pair in zip(clean.views, closed.views, strict=True))
+        targets = self._targets(clean, closed, views)
+        mixes, outputs = self._mixed_outputs(views, random)
+        is_clean = (torch.arange(len(targets), device=targets.device) < len(clean.labels)).repeat(len(views))
+        prototypes = self._prototype_logits(outputs.embedding)
+        terms = {}
+        if settings.one_vs_all_weight:
+            losses = _mixed(one_vs_all, outputs.ova_logits, targets, mixes)
+            terms["one_vs_all"] = Term(losses[is_clean], settings.one_vs_all_weight)
+        if settings.prototype_weight:
+            losses = _mixed(soft_cross_entropy, prototypes, targets, mixes)
+            terms["prototype"] = Term(losses[is_clean], settings.prototype_weight)
+        if closed is not None:
+            losses = _mixed(pseudo_label_distance, prototypes, targets, mixes)
+            terms["pseudo_label"] = Term(losses[~is_clean], settings.pseudo_label_weight * self._ramp(clock))
+        return terms
+
+    @torch.no_grad()
+    def _targets(self, clean: Batch, closed: Batch | None, views: tuple[Tensor, ...]) -> Tensor:
+        """Return the soft targets ``(R, C)`` of the clean rows, then of the closed rows, from unmixed views."""
+        given = self._one_hot(clean.labels)
+        if closed is None and not self.settings.refine_clean_targets:
+            return given
+        outputs: DualOutput = self.net(torch.cat(views))
+        positives = positive_probabilities(outputs.ova_logits).unflatten(0, (len(views), -1))
+        by_prototype = F.softmax(self._prototype_logits(outputs.embedding), dim=1).unflatten(0, (len(views), -1))
+        rows = len(clean.labels)
+        clean_targets = given
+        if self.settings.refine_clean_targets:
+            trust = positives[:, :rows].amax(dim=2).mean(dim=0).unsqueeze(1)
+            blend = trust * given + (1 - trust) * by_prototype[:, :rows].mean(dim=0)
+            clean_targets = sharpen(blend, 1 / self.settings.sharpening)
+        if closed is None or self.partition is None:
+            return clean_targets
+        votes = (normalised(positives[:, rows:]) + by_prototype[:, rows:]).mean(dim=0) / 2
+        exponents = self.partition.weights[closed.indices] / self.settings.sharpening
+        return torch.cat([clean_targets, sharpen(votes, exponents)])
+
+    def _consistency(self, batch: Batch) -> Tensor:
+        """Eq. 6 on unmixed weak and strong views."""
+        weak, strong = self.net(torch.cat(batch.views)).ova_logits.chunk(2)
+        return one_vs_all_consistency(strong, weak)
+
+    def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
+        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
+        assert self.partition is not None
+        mixes, outputs = self._mixed_outputs(batch.views, random)
+        labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
+        return mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, self.settings.temperature)
+
+    def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
+        """Mix each view with a draw of its own and run all through the network at once."""
+        mixes = tuple(draw_mix(len(view), self.settings.mixup, random) for view in views)
+        mixed = torch.cat([mix_inputs(view, mix) for view, mix in zip(views, mixes, strict=True)])
+        return mixes, self.net(mixed)
+
+    def _ramp(self, clock: Clock) -> float:
+        """Return the linear rise from 0 to 1 after warm-up."""
+        gone = clock.time - self.settings.warmup_epochs
+        return 1.0 if not self.settings.ramp_epochs else min(1.0, gone / self.settings.ramp_epochs)
+
+    # At inference
+
+    def predict(self, images: Tensor) -> Prediction:
+        """Class from the one-vs-all output, foreign score from Eq. 15."""
+        out: DualOutput = self.net(images)
+        positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
+        nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
+        log_odds = (out.ova_logits[..., 1] - out.ova_logits[..., 0]).float()
+        return Prediction(normalised(positives), open_world_score(negatives, nearest), out.features.float(), log_odds)
+
+    def _prototype_logits(self, embeddings: Tensor) -> Tensor:
+        return prototype_logits(embeddings, self.net.unit_prototypes(), self.settings.temperature)
+
+    def _one_hot(self, labels: Tensor) -> Tensor:
+        return F.one_hot(labels, self.net.num_classes).float()
+
+
+def normalised(positives: Tensor) -> Tensor:
+    """Return one-vs-all positives scaled to sum to one over the last axis."""
+    return positives / positives.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(positives.dtype).tiny)
+
+
+def _members(mask: Tensor) -> Stream:
+    return Stream(mask.nonzero().squeeze(1).cpu())
+
+
+def _mixed(
+    loss: Callable[[Tensor, Tensor], Tensor], outputs: Tensor, targets: Tensor, mixes: tuple[Mix, ...]
+) -> Tensor:
+    """Return Eq. 3 for the rows of every view, in the order of ``outputs``."""
+    parts = zip(outputs.chunk(len(mixes)), mixes, strict=True)
+    return torch.cat([mix_losses(partial(loss, part), targets, mix) for part, mix in parts])

@@ -1,0 +1,130 @@
+"""The paper's settings, and ours for small machines, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lond.config import DataSettings, NetSettings, RunConfig, settings_class
+from lond.data.benchmarks import BenchmarkSettings
+from lond.data.noise import NoiseKind, NoiseSettings
+from lond.data.options import ReadOptions
+from lond.data.sources import load
+from lond.data.views import ViewSettings
+from lond.errors import ConfigError
+from lond.identify import IdentifySettings
+from lond.methods import LondDrsSettings
+from lond.train.loop import TrainSettings
+from lond.train.schedule import OptimiserSettings
+
+
+def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
+    """Return the paper's CIFAR column: K = 3 for symmetric, 1 for asymmetric noise."""
+    noise = NoiseSettings(kind=kind, closed_rate=rate)
+    identify = IdentifySettings(top=3 if kind == "symmetric" else 1)
+    return RunConfig(
+        data=DataSettings(BenchmarkSettings(benchmark, noise=noise)), settings=LondDrsSettings(identify=identify)
+    )
+
+
+def web(benchmark: str) -> RunConfig:
+    """Return the paper's web column: ResNet50 with ImageNet weights at 448 pixels."""
+    identify = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
+    return RunConfig(
+        data=DataSettings(BenchmarkSettings(benchmark)),
+        net=NetSettings("timm:resnet50", pretrained=True),
+        views=ViewSettings(strong="randaugment"),
+        settings=LondDrsSettings(warmup_epochs=10, identify=identify, mixup=0.5, warmup_prototype_weight=10.0),
+        optimiser=OptimiserSettings(learning_rate=0.005, constant_epochs=10),
+        train=TrainSettings(epochs=120, batch_size=64),
+    )
+
+
+def mini80(kind: NoiseKind, rate: float) -> RunConfig:
+    """Return the reduced CIFAR80N, the yardstick for small machines."""
+    identify = IdentifySettings(neighbours=50, top=3 if kind == "symmetric" else 1)
+    return RunConfig(
+        data=DataSettings(BenchmarkSettings("mini80", noise=NoiseSettings(kind=kind, closed_rate=rate))),
+        net=NetSettings(width=0.5),
+        views=ViewSettings(padding=2),
+        settings=LondDrsSettings(warmup_epochs=10, identify=identify),
+        optimiser=OptimiserSettings(constant_epochs=10),
+        train=TrainSettings(epochs=30, average_last=3),
+    )
+
+
+def digits() -> RunConfig:
+    """Return the demonstration on scikit-learn's digits: 40 % symmetric noise, 8 and 9 unknown."""
+    return RunConfig(
+        data=DataSettings(BenchmarkSettings("digits", noise=NoiseSettings(closed_rate=0.4))),
+        net=NetSettings(width=0.5),
+        views=ViewSettings(padding=2, flip=False, strong="geometric"),
+        settings=LondDrsSettings(warmup_epochs=8, identify=IdentifySettings(neighbours=20), ramp_epochs=8),
+        optimiser=OptimiserSettings(constant_epochs=8),
+        train=TrainSettings(epochs=24, batch_size=64, average_last=3),
+    )
+
+
+_CIFAR_NOISE: dict[str, tuple[NoiseKind, float]] = {
+    "sym20": ("symmetric", 0.2),
+    "sym50": ("symmetric", 0.5),
+    "sym80": ("symmetric", 0.8),
+    "asym40": ("asymmetric", 0.4),
+}
+
+PRESETS: dict[str, RunConfig] = {
+    **{
+        f"{benchmark}-{name}": cifar(benchmark, *noise)
+        for benchmark in ("cifar10n", "cifar80n", "cifar100n")
+        for name, noise in _CIFAR_NOISE.items()
+    },
+    **{benchmark: web(benchmark) for benchmark in ("web-aircraft", "web-bird", "web-car")},
+    "mini80-sym50": mini80("symmetric", 0.5),
+    "mini80-asym40": mini80("asymmetric", 0.4),
+    "digits": digits(),
+}
+"""Preset name -> configuration of LOND-DRS; ``preset`` puts another method in its place."""
+
+
+def preset(name: str, method: str = "lond-drs") -> RunConfig:
+    """Return a preset by name, for any method.
+
+    Raises:
+        ConfigError: there is no such preset or method.
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
+    return with_method(PRESETS[name], method)
+
+
+SMALL_IMAGE = 64
+"""Images of at most this side are learned from scratch; larger ones start from ImageNet weights."""
+
+
+def own_data(source: str, test_source: str = "") -> RunConfig:
+    """Return settings for a user's own images, whose noise is unknown: the paper's web column, fitted to the image size.
+
+    Raises:
+        DataError: the source cannot be read.
+    """
+    side = min(load(source).pixels.size)
+    data = DataSettings(source=source, test_source=test_source, read=ReadOptions(size=side))
+    identify = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
+    if side > SMALL_IMAGE:
+        large = replace(web(""), data=data, net=NetSettings("efficientnet-lite0", pretrained=True))
+        return replace(large, train=replace(large.train, epochs=40))
+    return RunConfig(
+        data=data,
+        views=ViewSettings(padding=max(1, side // 8)),
+        settings=LondDrsSettings(warmup_epochs=20, identify=identify),
+        optimiser=OptimiserSettings(constant_epochs=20),
+        train=TrainSettings(epochs=100),
+    )
+
+
+def with_method(config: RunConfig, method: str) -> RunConfig:
+    """Return the same data, views, network, optimiser and length for another method, with its default settings."""
+    if method == config.method:
+        return config
+    settings: Any = settings_class(method)()
+    return replace(config, method=method, settings=settings)

@@ -1,0 +1,7 @@
+"""The one training loop, and what it stands on: runtime, schedule, checkpoint, log, progress."""
+
+from lond.train.loop import Result, Trainer, TrainSettings
+from lond.train.runtime import Runtime, RuntimeSettings
+from lond.train.schedule import OptimiserSettings
+
+__all__ = ["OptimiserSettings", "Result", "Runtime", "RuntimeSettings", "TrainSettings", "Trainer"]

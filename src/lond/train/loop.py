@@ -1,0 +1,236 @@
+"""The only training loop; it knows the method protocol and no method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lond.data.batches import BatchMaker, test_batches
+from lond.data.views import ViewMaker
+from lond.errors import CollapseError, ConfigError, DataError
+from lond.evaluate import evaluate_predictions, selection_quality
+from lond.methods.base import Method
+from lond.seeds import generator, seed_global_state
+from lond.train.checkpoint import load_state, save_state
+from lond.train.log import JsonLines
+from lond.train.progress import ProgressBar
+from lond.train.runtime import Runtime
+from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate
+from lond.types import Clock, Phase, Prediction, Samples
+
+CHECKPOINT = "checkpoint.safetensors"
+LOG = "log.jsonl"
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """Length, batch and reporting of a run; the paper's values for CIFAR."""
+
+    epochs: int = 300
+    batch_size: int = 128
+    """Samples a stream and step, over all processes."""
+    average_last: int = 10
+    """The reported figures are means over this many last epochs."""
+    evaluate_every: int = 1
+    """Epochs between two evaluations; the last ``average_last`` epochs are always evaluated."""
+    evaluation_batch: int = 500
+    seed: int = 0
+    """Seed of the training: initial weights, order, views, mixing."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.epochs < 1 or self.batch_size < 2 or self.evaluation_batch < 1:
+            raise ConfigError("epochs and evaluation_batch must be at least 1, batch_size at least 2")
+        if self.average_last < 1 or self.evaluate_every < 1:
+            raise ConfigError("average_last and evaluate_every must be at least 1")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run ends with: means over the last epochs, and the record of every epoch."""
+
+    metrics: dict[str, float]
+    history: list[dict[str, Any]]
+
+
+class Trainer:
+    """Trains one method on one sample set, with evaluation, log and checkpoints in ``folder`` (None: keep nothing)."""
+
+    def __init__(
+        self,
+        method: Method,
+        samples: Samples,
+        views: ViewMaker,
+        settings: TrainSettings,
+        optimiser: OptimiserSettings,
+        runtime: Runtime,
+        *,
+        test: Samples | None = None,
+        folder: Path | None = None,
+        label: str = "training",
+        show_progress: bool | None = None,
+    ) -> None:
+        """Put everything on the device."""
+        if (samples.labels >= 0).sum() < 2:
+            raise DataError("training needs at least two labelled images")
+        self.settings, self.optimiser_settings, self.runtime = settings, optimiser, runtime
+        self.samples, self.test, self.views, self.folder = samples, test, views, folder
+        self.method = method.to(runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.optimiser = runtime.optimiser(build_optimiser(method.parameters(), optimiser))
+        self.batches = BatchMaker(
+            samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes
+        )
+        self.history: list[dict[str, Any]] = []
+        self.label, self.show_progress = label, show_progress if runtime.is_main else False
+
+    def resume(self) -> bool:
+        """Continue from the folder's checkpoint if there is one; tell whether there was."""
+        if self.folder is None or not (self.folder / CHECKPOINT).is_file():
+            return False
+        state = load_state(self.folder / CHECKPOINT)
+        self.method.load_state_dict(state["method"])
+        self.method.load_extra_state(state["extra"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.history = state["history"]
+        return True
+
+    def run(self) -> Result:
+        """Train the epochs that are missing."""
+        log = JsonLines(self.folder / LOG) if self.folder and self.runtime.is_main else None
+        if log:
+            log.restart(self.history)
+        with ProgressBar(self.label, self.settings.epochs, show=self.show_progress) as bar:
+            for epoch in range(len(self.history), self.settings.epochs):
+                record = self._epoch(epoch, bar)
+                self.history.append(record)
+                bar.show(record)
+                if log:
+                    self._save()
+                    log.append(record)
+        self.runtime.barrier()
+        return Result(mean_of_last(self.history, self.settings.average_last), self.history)
+
+    def _epoch(self, epoch: int, bar: ProgressBar) -> dict[str, Any]:
+        started = time.perf_counter()
+        seed_global_state(self.settings.seed, "global", epoch, self.runtime.rank)
+        rate = learning_rate(epoch, self.settings.epochs, self.optimiser_settings)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        phases = self.method.before_epoch(epoch, self._survey)
+        identified = time.perf_counter()
+        losses: dict[str, float] = {}
+        for phase in phases:
+            losses |= self._phase(phase, epoch, bar)
+        self.runtime.average_buffers(self.method)
+        trained = time.perf_counter()
+        record: dict[str, Any] = {
+            "epoch": epoch,
+            "phase": "+".join(phase.name for phase in phases),
+            "learning_rate": rate,
+            **losses,
+            **self._selection(),
+            **self._evaluation(epoch),
+        }
+        record["seconds"] = {
+            "identify": identified - started,
+            "train": trained - identified,
+            "evaluate": time.perf_counter() - trained,
+        }
+        return record
+
+    def _phase(self, phase: Phase, epoch: int, bar: ProgressBar) -> dict[str, float]:
+        """Run the steps of a phase and return the mean of every loss term."""
+        self.method.train()
+        steps = self.batches.steps(phase)
+        random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
+        sums: dict[str, Tensor] = {}
+        for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
+            clock = Clock(epoch, step, steps)
+            with self.runtime.autocast():
+                terms = self.method.step(phase.name, batches, clock, random)
+                means = {name: term.values.mean() for name, term in terms.items()}
+                total = torch.stack([terms[name].weight * mean for name, mean in means.items()]).sum()
+            self.optimiser.zero_grad(set_to_none=True)
+            self.runtime.backward(total, self.method.parameters())
+            self.optimiser.step()
+            for name, value in {"loss": total, **{f"loss_{name}": mean for name, mean in means.items()}}.items():
+                sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value.detach()
+            bar.move(epoch + (step + 1) / steps, phase.name)
+        averages = {name: float(value) / max(1, steps) for name, value in sums.items()}
+        if not all(map(_is_finite, averages.values())):
+            raise CollapseError(
+                f"the loss of epoch {epoch} is not finite ({averages}). The checkpoint holds the epoch before it; "
+                "lower optimiser.learning_rate, or use runtime.precision=32-true."
+            )
+        return averages
+
+    def _survey(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        return self._map(self.samples, describe)
+
+    @torch.no_grad()
+    def _map(self, samples: Samples, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        """Map the test view of every sample through ``describe``; each process does its share."""
+        self.method.eval()
+        runtime, total = self.runtime, len(samples)
+        mine = torch.arange(runtime.rank, total, runtime.processes)
+        parts = []
+        for images in test_batches(samples.pixels, self.views, self.settings.evaluation_batch, runtime.device, mine):
+            with runtime.autocast():
+                parts.append([part.float() for part in describe(images)])
+        columns = [torch.cat(column) for column in zip(*parts, strict=True)]
+        return tuple(runtime.gather_rows(column, total) for column in columns)
+
+    def predict(self, samples: Samples) -> Prediction:
+        """Return what the method says about every sample, on the CPU."""
+
+        def describe(images: Tensor) -> tuple[Tensor, ...]:
+            out = self.method.predict(images)
+            return out.probabilities, out.scores, out.features, out.logits
+
+        return Prediction(*(column.cpu() for column in self._map(samples, describe)))
+
+    def _evaluation(self, epoch: int) -> dict[str, float]:
+        left = self.settings.epochs - epoch
+        due = left <= self.settings.average_last or (epoch + 1) % self.settings.evaluate_every == 0
+        if self.test is None or not due:
+            return {}
+        return evaluate_predictions(self.predict(self.test), self.test.labels)
+
+    def _selection(self) -> dict[str, float]:
+        partition = self.method.partition
+        if partition is None:
+            return {}
+        partition = partition.to("cpu")
+        sizes = {f"{name}_size": int(getattr(partition, name).sum()) for name in ("clean", "closed", "open")}
+        if self.samples.true_labels is None:
+            return dict(sizes)
+        return {**sizes, **selection_quality(partition, self.samples.labels, self.samples.true_labels)}
+
+    def _save(self) -> None:
+        assert self.folder is not None
+        state = {
+            "method": self.method.state_dict(),
+            "extra": self.method.extra_state(),
+            "optimiser": self.optimiser.state_dict(),
+            "history": self.history,
+        }
+        save_state(self.folder / CHECKPOINT, state)
+
+
+def mean_of_last(history: list[dict[str, Any]], count: int) -> dict[str, float]:
+    """Return the mean over the last ``count`` epochs of every number that all of them hold."""
+    last = history[-count:]
+    names = [name for name, value in last[-1].items() if isinstance(value, int | float)] if last else []
+    skip = {"epoch", "learning_rate"}
+    shared = [name for name in names if name not in skip and all(name in record for record in last)]
+    return {name: sum(record[name] for record in last) / len(last) for name in shared}
+
+
+def _is_finite(value: float) -> bool:
+    return value == value and abs(value) != float("inf")

@@ -1,0 +1,108 @@
+"""Device, precision and processes, in one small object over Lightning Fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from lond.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class RuntimeSettings:
+    """Where and how to compute; none of it changes what is learned, except for rounding."""
+
+    accelerator: str = "auto"
+    """"cpu", "gpu", "mps" or "auto"."""
+    devices: int = 1
+    """Processes on this machine; a batch is divided among all processes."""
+    num_nodes: int = 1
+    precision: str = "32-true"
+    """As in Lightning Fabric: "32-true", "bf16-mixed", "16-mixed"."""
+    threads: int = 0
+    """CPU threads of each process; 0 leaves PyTorch's choice."""
+
+
+class Runtime:
+    """One process's view of the machine(s). Gradients are averaged by hand, so a step may run a network many times."""
+
+    def __init__(self, settings: RuntimeSettings | None = None) -> None:
+        """Start the processes."""
+        settings = settings or RuntimeSettings()
+        if settings.devices < 1 or settings.num_nodes < 1:
+            raise ConfigError("devices and num_nodes must be at least 1")
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        several = settings.devices * settings.num_nodes > 1
+        options: dict[str, Any] = {"strategy": "ddp"} if several else {}
+        try:
+            self.fabric = Fabric(
+                accelerator=settings.accelerator,
+                devices=settings.devices,
+                num_nodes=settings.num_nodes,
+                precision=settings.precision,  # type: ignore[arg-type]  # the user's word; Fabric checks it
+                **options,
+            )
+        except (ValueError, RuntimeError) as error:
+            raise ConfigError(f"this machine cannot run as asked: {error}") from error
+        self.fabric.launch()
+        self.device: torch.device = self.fabric.device
+        self.rank: int = self.fabric.global_rank
+        self.processes: int = self.fabric.world_size
+
+    @property
+    def is_main(self) -> bool:
+        """True in the process that writes files and speaks."""
+        return self.rank == 0
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Return the context in which networks run at the asked precision."""
+        return self.fabric.autocast()
+
+    def optimiser(self, optimiser: torch.optim.Optimizer) -> torch.optim.Optimizer:
+        """Wrap an optimiser so that scaled gradients of 16-bit training are handled."""
+        wrapped: torch.optim.Optimizer = self.fabric.setup_optimizers(optimiser)
+        return wrapped
+
+    def backward(self, loss: Tensor, parameters: Iterable[nn.Parameter]) -> None:
+        """Back-propagate, then average the gradients over all processes."""
+        self.fabric.backward(loss)
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        self._average(gradients)
+
+    def average_buffers(self, module: nn.Module) -> None:
+        """Make the running statistics of all processes equal."""
+        self._average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
+
+    def gather_rows(self, rows: Tensor, total: int) -> Tensor:
+        """Return all ``total`` rows in order, of which this process holds every ``processes``-th, from ``rank`` on."""
+        if self.processes == 1:
+            return rows
+        longest = -(-total // self.processes)
+        padded = torch.cat([rows, rows.new_zeros(longest - len(rows), *rows.shape[1:])])
+        gathered: Tensor = self.fabric.all_gather(padded)
+        return gathered.transpose(0, 1).flatten(0, 1)[:total]
+
+    def barrier(self) -> None:
+        """Wait for all processes."""
+        self.fabric.barrier()
+
+    def close(self) -> None:
+        """Leave the process group, if there is one."""
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+    def _average(self, tensors: list[Tensor]) -> None:
+        if self.processes == 1 or not tensors:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        torch.distributed.all_reduce(flat)
+        flat /= self.processes
+        for tensor, values in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+            tensor.copy_(values.view_as(tensor))

@@ -1,0 +1,95 @@
+"""Optimisers, and the learning rate as a function of the epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+from lond.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class OptimiserSettings:
+    """Optimiser and learning-rate plan; the paper's values for CIFAR."""
+
+    name: Literal["sgd", "adam"] = "sgd"
+    learning_rate: float = 0.05
+    momentum: float = 0.9
+    """Momentum of SGD, or beta1 of Adam."""
+    nesterov: bool = True
+    weight_decay: float = 5e-4
+    plan: Literal["cosine", "linear", "step", "constant"] = "cosine"
+    constant_epochs: int = 50
+    """Epochs at the full rate before the plan begins (for "step": between two divisions by ten)."""
+    final_rate: float = 5e-5
+    """Rate that cosine and linear plans end at."""
+
+    def __post_init__(self) -> None:
+        """Refuse names and values that mean nothing."""
+        if self.name not in ("sgd", "adam"):
+            raise ConfigError(f"optimiser {self.name!r} is unknown; use 'sgd' or 'adam'")
+        if self.plan not in PLANS:
+            raise ConfigError(f"learning-rate plan {self.plan!r} is unknown; use one of {', '.join(PLANS)}")
+        if self.learning_rate <= 0 or self.weight_decay < 0 or self.constant_epochs < 0:
+            raise ConfigError("learning_rate must be positive, weight_decay and constant_epochs not negative")
+
+
+def build_optimiser(parameters: Iterable[nn.Parameter], settings: OptimiserSettings) -> torch.optim.Optimizer:
+    """Return the optimiser over all trainable parameters."""
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    if settings.name == "adam":
+        betas = (settings.momentum, 0.999)
+        return torch.optim.Adam(
+            trainable, lr=settings.learning_rate, betas=betas, weight_decay=settings.weight_decay
+        )
+    return torch.optim.SGD(
+        trainable,
+        lr=settings.learning_rate,
+        momentum=settings.momentum,
+        nesterov=settings.nesterov and settings.momentum > 0,
+        weight_decay=settings.weight_decay,
+    )
+
+
+def learning_rate(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    """Return the rate of one epoch, counted from 0."""
+    return PLANS[settings.plan](epoch, epochs, settings)
+
+
+def _cosine(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    share = (1 + math.cos(math.pi * _progress(epoch, epochs, settings))) / 2
+    return settings.final_rate + (settings.learning_rate - settings.final_rate) * share
+
+
+def _linear(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    share = 1 - _progress(epoch, epochs, settings)
+    return settings.final_rate + (settings.learning_rate - settings.final_rate) * share
+
+
+def _step(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    divisions = epoch // settings.constant_epochs if settings.constant_epochs else 0
+    return float(settings.learning_rate / 10**divisions)
+
+
+def _constant(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    return settings.learning_rate
+
+
+def _progress(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    """Return how much of the falling part is gone: 0 in the constant part, 1 at the last epoch."""
+    falling = max(1, epochs - settings.constant_epochs)
+    return min(1.0, max(0, epoch - settings.constant_epochs + 1) / falling)
+
+
+PLANS: dict[str, Callable[[int, int, OptimiserSettings], float]] = {
+    "cosine": _cosine,
+    "linear": _linear,
+    "step": _step,
+    "constant": _constant,
+}
+"""Learning-rate plans by name."""

@@ -1,0 +1,215 @@
+"""The few frozen things that travel through the package, and its label convention.
+
+One convention holds everywhere: **a larger score means more foreign**, and the label of an image that
+belongs to none of the known classes is ``FOREIGN`` (-1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+FOREIGN = -1
+"""Label of an image that belongs to no known class."""
+
+UNLABELLED = -2
+"""Label of an image whose label is missing."""
+
+
+class Verdict(StrEnum):
+    """What the tool says about one image of a labelled set."""
+
+    CLEAN = "clean"
+    MISLABELLED = "mislabelled"
+    FOREIGN = "foreign"
+    UNREADABLE = "unreadable"
+    UNLABELLED = "unlabelled"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One batch asked of a pixel source: which images, and where each view is cut out.
+
+    ``indices`` is ``(B,)`` int64. ``crops`` is ``(V, B, 2)`` in [0, 1] (vertical, horizontal position of
+    the cut-out; 0.5 is the centre) or None for the centre.
+    """
+
+    indices: Tensor
+    crops: Tensor | None = None
+
+
+class Pixels(Protocol):
+    """Random access to images as uint8 tensors, channel first, all of one size."""
+
+    @property
+    def channels(self) -> int:
+        """Number of colour channels."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of every image that ``stream`` yields."""
+
+    @property
+    def crops_on_read(self) -> bool:
+        """True if ``stream`` cuts the asked positions out of a larger image."""
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[Tensor]:
+        """Yield ``(V, B, C, H, W)`` uint8 for each request, in order; V is 1 unless crops were asked and are supported."""
+
+    def fingerprint(self) -> str:
+        """Return a short hash that changes when the images change."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row that could not be used, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A labelled image set: N images with ids, given labels and, where known, true labels.
+
+    ``labels`` is ``(N,)`` int64 in ``0..C-1``, ``UNLABELLED`` or (in a test set) ``FOREIGN``.
+    ``true_labels`` has the same shape; ``FOREIGN`` marks images of no known class.
+    """
+
+    pixels: Pixels
+    labels: Tensor
+    class_names: tuple[str, ...]
+    ids: tuple[str, ...]
+    true_labels: Tensor | None = None
+    origin: str = "memory"
+    problems: tuple[Problem, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that all parts have the same length."""
+        lengths = {len(self.pixels), len(self.labels), len(self.ids)}
+        if self.true_labels is not None:
+            lengths.add(len(self.true_labels))
+        if len(lengths) != 1:
+            raise ValueError(f"pixels, labels, ids and true labels differ in length: {sorted(lengths)}")
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self.labels)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of known classes."""
+        return len(self.class_names)
+
+    def with_labels(self, labels: Tensor, true_labels: Tensor | None) -> Self:
+        """Return the same images under other labels."""
+        return replace(self, labels=labels, true_labels=true_labels)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Samples that batches are drawn from in random order, and the views to make of each ("weak", "strong" or "test")."""
+
+    indices: Tensor
+    views: tuple[str, ...] = ("weak", "strong")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of an epoch: ``lead / batch size`` steps, each with one batch of every stream.
+
+    A stream of ``lead`` samples is walked through once (its last batch may be short); a smaller one is repeated.
+    """
+
+    name: str
+    streams: dict[str, Stream]
+    lead: int
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where training stands: ``time`` counts epochs, with the fraction of the running one."""
+
+    epoch: int
+    step: int = 0
+    steps: int = 1
+
+    @property
+    def time(self) -> float:
+        """Epochs gone, as a real number."""
+        return self.epoch + self.step / self.steps
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch on the model's device: ``indices`` and ``labels`` are ``(B,)``; each view is ``(B, C, H, W)``."""
+
+    indices: Tensor
+    labels: Tensor
+    views: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One part of a loss: a value a sample ``(M,)``, and the weight of its mean in the sum."""
+
+    values: Tensor
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What an identification decides about N training samples; all tensors are ``(N,)``.
+
+    Exactly one of ``clean``, ``closed`` and ``open`` is True for each sample. ``weights`` is Eq. 12,
+    ``corrected`` the label to train on (the given one where it is trusted).
+    """
+
+    clean: Tensor
+    closed: Tensor
+    open: Tensor
+    weights: Tensor
+    corrected: Tensor
+    neighbour_margin: Tensor
+    negative_margin: Tensor
+
+    def verdicts(self) -> list[Verdict]:
+        """Return the verdict on every sample, in order."""
+        codes = self.closed.long() + 2 * self.open.long()
+        names = (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.FOREIGN)
+        return [names[code] for code in codes.tolist()]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the tensors by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Tensor]) -> Self:
+        """Rebuild what ``state_dict`` gave."""
+        return cls(**state)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return a copy on another device."""
+        return type(self)(**{name: value.to(device) for name, value in self.state_dict().items()})
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a trained method says about B images.
+
+    ``probabilities`` is ``(B, C)`` and sums to one; ``scores`` is ``(B,)``, larger = more foreign;
+    ``features`` is ``(B, D)``, ``logits`` ``(B, C)``.
+    """
+
+    probabilities: Tensor
+    scores: Tensor
+    features: Tensor
+    logits: Tensor
