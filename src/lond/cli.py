@@ -20,32 +20,47 @@ from rich.table import Table
 
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
+from lond.demo import REPORT, run_demo
 from lond.errors import ConfigError, DataError, LondError
 from lond.evaluate import evaluate_predictions
 from lond.methods import METHODS
 from lond.presets import PRESETS, own_data, preset, with_method
-from lond.runs import LoadedRun, load_data, load_run, prediction_rows, train_run
+from lond.runs import METRICS, LoadedRun, load_run, train_run
+from lond.runs.data import load_data
+from lond.runs.tables import prediction_rows
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=(
-    "Learn from images with unreliable labels: a classifier for the known classes, a detector for everything else."
-))
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help=(
+        "Learn from images with unreliable labels: a classifier for the known classes, a detector for everything else."
+    ),
+)
 out = Console()
 
 
 @app.command()
 def train(
-    source: Annotated[str, typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file; leave out with --preset.")] = "",
-    folder: Annotated[Path, typer.Option("--out", help="Run folder; a run that was cut is resumed.")] = Path("runs/latest"),
+    source: Annotated[
+        str,
+        typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file; leave out with --preset."),
+    ] = "",
+    folder: Annotated[Path, typer.Option("--out", help="Run folder; a run that was cut is resumed.")] = Path(
+        "runs/latest"
+    ),
     preset_name: Annotated[str, typer.Option("--preset", help="Settings by name; `lond list` shows them.")] = "",
     method: Annotated[str, typer.Option(help="Method; `lond list` shows them.")] = "lond-drs",
     root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
     test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
     seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
     epochs: Annotated[int | None, typer.Option(help="Epochs in all.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
+    ] = None,
     accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
     devices: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
@@ -54,12 +69,22 @@ def train(
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
     config = _config(source, preset_name, method, root, test)
-    overrides = {"train.seed": str(seed)} | ({"train.epochs": str(epochs)} if epochs else {})
+    overrides = {"train.seed": str(seed)} | ({} if epochs is None else {"train.epochs": str(epochs)})
     config = with_overrides(config, overrides | dict(_pair(text) for text in settings or []))
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
+    warmup = getattr(config.settings, "warmup_epochs", 0)
+    if warmup >= config.train.epochs:
+        out.print(
+            f"note: all {config.train.epochs} epochs are warm-up, so no label is judged; "
+            "shorten it with --set settings.warmup_epochs=N",
+            soft_wrap=True,
+        )
     result = train_run(config, folder, runtime)
-    _print_figures(f"{config.method}, mean of the last {min(config.train.average_last, config.train.epochs)} epochs", result.metrics)
-    out.print(f"run folder: {folder}")
+    _print_figures(
+        f"{config.method}, mean of the last {min(config.train.average_last, config.train.epochs)} epochs",
+        result.metrics,
+    )
+    out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -70,6 +95,7 @@ def evaluate(
     save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
 ) -> None:
     """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
+    _make_room(save)
     run = load_run(folder)
     samples = run.read(data) if data else _own_test_set(run, root)
     figures = evaluate_predictions(run.predict(samples), samples.labels)
@@ -85,9 +111,12 @@ def predict(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
     source: Annotated[str, typer.Argument(help="Image folder, table or .npz file.")],
     save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
-    threshold: Annotated[float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
+    ] = None,
 ) -> None:
     """Write class, probability, foreign score and verdict (known or foreign) of every image."""
+    _make_room(save)
     run = load_run(folder)
     samples = run.read(source)
     table = prediction_rows(run, samples, run.predict(samples), threshold)
@@ -97,7 +126,26 @@ def predict(
         writer.writerows(table.rows)
     foreign = sum(row["verdict"] == "foreign" for row in table.rows)
     unread = sum(row["verdict"] == "unreadable" for row in table.rows)
-    out.print(f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}")
+    out.print(
+        f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, figures and report.")] = Path("runs/demo"),
+    seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
+    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
+) -> None:
+    """Train plain cross-entropy and LOND-DRS on scikit-learn's digits with noisy labels and compare them."""
+    comparison = run_demo(folder, _numbers(seeds), threads)
+    table = Table("", *comparison.methods, title=comparison.title, caption=comparison.subtitle)
+    for title, values in comparison.rows.items():
+        table.add_row(title, *("–" if value is None else f"{100 * value:.1f} %" for value in values))
+    out.print(table)
+    out.print(f"figures: {folder / METRICS}\nreport:  {folder / REPORT}", soft_wrap=True)
 
 
 @app.command("list")
@@ -110,6 +158,8 @@ def list_names() -> None:
 def _config(source: str, preset_name: str, method: str, root: str, test: str) -> RunConfig:
     if bool(source) == bool(preset_name):
         raise ConfigError("give either SOURCE (your own images) or --preset NAME; `lond list` shows the presets")
+    if test and not source:
+        raise ConfigError("--test goes with SOURCE; a preset has its own test data")
     if source:
         return with_method(own_data(source, test), method)
     config = preset(preset_name, method)
@@ -123,7 +173,23 @@ def _own_test_set(run: LoadedRun, root: str) -> Samples:
     test = load_data(config)[1]
     if test is None:
         raise DataError("the run was trained without test data; name some with --data")
-    return test
+    # The folder may have gained classes since: the run's own count.
+    return run.read(test)
+
+
+def _make_room(file: Path | None) -> None:
+    """Make the folder of a file to be written, before the work is done that would be lost without it."""
+    if file is not None:
+        if file.is_dir():
+            raise ConfigError(f"--out {file} is a folder; name a file")
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -134,7 +200,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _print_figures(title: str, figures: dict[str, float]) -> None:
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=escape(title), title_justify="left", show_header=False)
     for name, value in figures.items():
         is_share = not (name.startswith("loss") or name.endswith("_size"))
         table.add_row(name.replace("_", " "), f"{100 * value:.2f} %" if is_share else f"{value:.4g}")
@@ -145,8 +211,9 @@ def main() -> None:
     """Run the command line; an error of the user's side is one line, without a trace."""
     try:
         app()
-    except LondError as error:
-        Console(stderr=True).print(f"[red]error:[/red] {escape(str(error))}", soft_wrap=True)
+    except (LondError, OSError) as error:
+        line = " ".join(str(error).split())
+        Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", soft_wrap=True, highlight=False)
         sys.exit(2)
 
 

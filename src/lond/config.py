@@ -73,7 +73,7 @@ def run_config_from_dict(content: Mapping[str, Any]) -> RunConfig:
         ConfigError: a key is unknown or a value does not fit.
     """
     content = dict(content)
-    name = content.get("method", RunConfig.method)
+    name = _convert(str, content.get("method", RunConfig.method), "method")
     given = content.pop("settings", {})
     config = from_dict(RunConfig, content)
     return dataclasses.replace(config, settings=from_dict(settings_class(name), given, "settings."))
@@ -97,6 +97,8 @@ def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig
         ConfigError: a key is unknown or a value does not fit.
     """
     content = to_dict(config)
+    if overrides.get("method", config.method) != config.method:
+        content["settings"] = to_dict(settings_class(overrides["method"])())
     for key, text in overrides.items():
         *parents, last = key.split(".")
         node = content

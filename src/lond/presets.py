@@ -17,6 +17,9 @@ from lond.methods import LondDrsSettings
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
+OWN_IDENTIFY = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
+"""The paper's web column, for noise that nobody has measured: its own web sets and a user's images."""
+
 
 def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
     """Return the paper's CIFAR column: K = 3 for symmetric, 1 for asymmetric noise."""
@@ -29,12 +32,11 @@ def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
 
 def web(benchmark: str) -> RunConfig:
     """Return the paper's web column: ResNet50 with ImageNet weights at 448 pixels."""
-    identify = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
     return RunConfig(
         data=DataSettings(BenchmarkSettings(benchmark)),
         net=NetSettings("timm:resnet50", pretrained=True),
         views=ViewSettings(strong="randaugment"),
-        settings=LondDrsSettings(warmup_epochs=10, identify=identify, mixup=0.5, warmup_prototype_weight=10.0),
+        settings=LondDrsSettings(warmup_epochs=10, identify=OWN_IDENTIFY, mixup=0.5, warmup_prototype_weight=10.0),
         optimiser=OptimiserSettings(learning_rate=0.005, constant_epochs=10),
         train=TrainSettings(epochs=120, batch_size=64),
     )
@@ -57,7 +59,7 @@ def digits() -> RunConfig:
     """Return the demonstration on scikit-learn's digits: 40 % symmetric noise, 8 and 9 unknown."""
     return RunConfig(
         data=DataSettings(BenchmarkSettings("digits", noise=NoiseSettings(closed_rate=0.4))),
-        net=NetSettings(width=0.5),
+        net=NetSettings(width=0.25),
         views=ViewSettings(padding=2, flip=False, strong="geometric"),
         settings=LondDrsSettings(warmup_epochs=8, identify=IdentifySettings(neighbours=20), ramp_epochs=8),
         optimiser=OptimiserSettings(constant_epochs=8),
@@ -102,21 +104,20 @@ SMALL_IMAGE = 64
 
 
 def own_data(source: str, test_source: str = "") -> RunConfig:
-    """Return settings for a user's own images, whose noise is unknown: the paper's web column, fitted to the image size.
+    """Return settings for images of one's own, of unknown noise: the paper's web column, fitted to the image size.
 
     Raises:
         DataError: the source cannot be read.
     """
     side = min(load(source).pixels.size)
     data = DataSettings(source=source, test_source=test_source, read=ReadOptions(size=side))
-    identify = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
     if side > SMALL_IMAGE:
         large = replace(web(""), data=data, net=NetSettings("efficientnet-lite0", pretrained=True))
         return replace(large, train=replace(large.train, epochs=40))
     return RunConfig(
         data=data,
         views=ViewSettings(padding=max(1, side // 8)),
-        settings=LondDrsSettings(warmup_epochs=20, identify=identify),
+        settings=LondDrsSettings(warmup_epochs=20, identify=OWN_IDENTIFY),
         optimiser=OptimiserSettings(constant_epochs=20),
         train=TrainSettings(epochs=100),
     )

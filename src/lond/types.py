@@ -62,7 +62,7 @@ class Pixels(Protocol):
         """Return the number of images."""
 
     def stream(self, requests: Sequence[Request]) -> Iterator[Tensor]:
-        """Yield ``(V, B, C, H, W)`` uint8 for each request, in order; V is 1 unless crops were asked and are supported."""
+        """Yield ``(V, B, C, H, W)`` uint8 for each request, in order; V is 1 unless several crops are cut."""
 
     def fingerprint(self) -> str:
         """Return a short hash that changes when the images change."""
@@ -116,7 +116,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stream:
-    """Samples that batches are drawn from in random order, and the views to make of each ("weak", "strong" or "test")."""
+    """Samples that batches are drawn from in random order, and the views ("weak", "strong", "test") to make of each."""
 
     indices: Tensor
     views: tuple[str, ...] = ("weak", "strong")
@@ -181,11 +181,10 @@ class Partition:
     neighbour_margin: Tensor
     negative_margin: Tensor
 
-    def verdicts(self) -> list[Verdict]:
-        """Return the verdict on every sample, in order."""
+    def names(self) -> list[str]:
+        """Return "clean", "closed" or "open" for every sample, in order."""
         codes = self.closed.long() + 2 * self.open.long()
-        names = (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.FOREIGN)
-        return [names[code] for code in codes.tolist()]
+        return [("clean", "closed", "open")[code] for code in codes.tolist()]
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the tensors by name."""

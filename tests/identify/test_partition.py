@@ -14,7 +14,7 @@ from reference import identify as ref
 from lond.errors import ConfigError, DataError
 from lond.identify import neighbours as neighbours_module
 from lond.identify.partition import IdentifySettings, identify, sample_weights
-from lond.types import UNLABELLED, Partition, Verdict
+from lond.types import UNLABELLED, Partition
 
 SMALL = IdentifySettings(neighbours=5)
 
@@ -87,9 +87,7 @@ def test_by_hand() -> None:
     positives = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9], [0.1, 0.1]])
     labels = np.array([0, 0, 1, 1, 1, 0])
     got = identify(labels, positives, embeddings, IdentifySettings(2, top=1, clean_quantile=1.0, open_share=0.5))
-    assert got.verdicts() == [
-        Verdict.CLEAN, Verdict.CLEAN, Verdict.MISLABELLED, Verdict.CLEAN, Verdict.CLEAN, Verdict.FOREIGN,
-    ]
+    assert got.names() == ["clean", "clean", "closed", "clean", "clean", "open"]
     assert got.corrected.tolist() == [0, 0, 0, 1, 1, 0]
     assert got.weights.tolist() == [1, 1, 1, 1, 1, 0]
     np.testing.assert_allclose(got.neighbour_margin[:4], [0.8, 0.8, -0.8, 0.8], atol=1e-6)
@@ -188,7 +186,7 @@ def test_runs_twice_alike_with_duplicates() -> None:
     embeddings = np.ones((60, 4))
     first, again = (identify(labels, positives, embeddings, SMALL) for _ in range(2))
     check_partition(first, labels)
-    assert first.verdicts() == again.verdicts()
+    assert first.names() == again.names()
 
 
 class TestEdges:
@@ -207,7 +205,7 @@ class TestEdges:
         got = identify(labels, positives, np.eye(2)[labels], IdentifySettings(5, clean_quantile=1.0))
         assert got.clean.all()
         assert (got.weights == 1).all()
-        assert got.verdicts() == [Verdict.CLEAN] * 20
+        assert got.names() == ["clean"] * 20
 
     def test_open_share_zero_and_one(self) -> None:
         labels, positives, embeddings = random_case(60, 4)
@@ -263,10 +261,9 @@ class TestEdges:
         labels, positives, embeddings = random_case(30, 3)
         got = identify(labels, positives, embeddings, SMALL)
         again = Partition.from_state_dict(got.state_dict())
-        assert again.verdicts() == got.verdicts()
+        assert again.names() == got.names()
         assert torch.equal(again.weights, got.weights)
 
-    @pytest.mark.xfail(strict=True, reason="1 - p in float32 flattens p < 3e-8: ties, broken by index")
     def test_small_probabilities_keep_their_order(self) -> None:
         """Eq. 10 is |p_y - min p_c| in the positives; late in training these are far below 1e-7."""
         positives = np.array([[1e-9, 1e-12, 0.9]] + [[1e-11, 1e-12, 0.9]] * 3)
@@ -287,10 +284,7 @@ class TestRefusals:
             {"open_share": 1.1},
             {"temperature": 0.0},
             {"temperature": -1.0},
-            pytest.param(
-                {"temperature": float("nan")},
-                marks=pytest.mark.xfail(strict=True, reason="nan <= 0 is False: nan passes"),
-            ),
+            {"temperature": float("nan")},
         ],
     )
     def test_settings_out_of_range(self, changes: dict) -> None:

@@ -104,7 +104,7 @@ def test_gradients() -> None:
     assert torch.autograd.gradcheck(lambda a: mix_inputs(a, mix).square(), (x,))
     targets = torch.rand(3, 2, dtype=torch.float64, generator=generator(1))
     assert torch.autograd.gradcheck(lambda a: mix_losses(lambda t: (a * t).sum(1).square(), targets, mix), (x,))
-    gradient, = torch.autograd.grad(mix_inputs(x, mix)[0].sum(), x)
+    (gradient,) = torch.autograd.grad(mix_inputs(x, mix)[0].sum(), x)
     np.testing.assert_allclose(gradient[:, 0], [0.7, 0, 0.3], atol=1e-12)
 
 

@@ -1,0 +1,1 @@
+"""What comes in: sources, noise, benchmarks, views and batches."""

@@ -13,7 +13,7 @@ from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
 
 def draw_order(stream: Stream, lead: int, batch_size: int, steps: int, random: torch.Generator) -> list[Tensor]:
-    """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, as many as needed through a smaller one."""
+    """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, several through a smaller one."""
     size = len(stream.indices)
     batch_size = min(batch_size, size)
     walks = 1 if size >= lead else -(-steps * batch_size // size)
@@ -61,7 +61,9 @@ class BatchMaker:
         streams = {name: stream for name, stream in phase.streams.items() if len(stream.indices)}
         order = generator(seed, "order", epoch, phase.name)
         steps = self.steps(phase)
-        drawn = {name: draw_order(stream, phase.lead, self.batch_size, steps, order) for name, stream in streams.items()}
+        drawn = {
+            name: draw_order(stream, phase.lead, self.batch_size, steps, order) for name, stream in streams.items()
+        }
         random = generator(seed, "views", epoch, phase.name, self.rank)
         plan = [{name: drawn[name][step][self.rank :: self.processes] for name in streams} for step in range(steps)]
         requests = [self._request(list(parts.values()), list(streams.values()), random) for parts in plan]
@@ -103,7 +105,7 @@ class BatchMaker:
         return Batch(part.to(self.device), self.samples.labels[part].to(self.device), views)
 
 
-def test_batches(
+def ordered_views(
     pixels: Pixels, views: ViewMaker, batch_size: int, device: torch.device, indices: Tensor | None = None
 ) -> Iterator[Tensor]:
     """Yield the test view of every image (or of those at ``indices``), in order."""

@@ -92,13 +92,15 @@ def _samples(images: Tensor, labels: Tensor, names: tuple[str, ...], truth: Tens
 
 
 def _with_open_images(benchmark: Benchmark, settings: BenchmarkSettings) -> Benchmark:
-    """Add images of another source: some to the training set under random known labels, 10,000 others to the test set."""
+    """Add images of another source: some to train on under random known labels, 10,000 others to test on."""
     if not settings.open_source:
         raise ConfigError("open_images needs open_source: a folder, a table or an .npz file of open-set images")
     pool = _open_pool(settings.open_source, benchmark.train.pixels.size[0])
     needed = settings.open_images + OPEN_TEST_IMAGES
     if len(pool) < needed:
-        raise DataError(f"{settings.open_source} holds {len(pool)} images; {needed} are needed (training + 10,000 test)")
+        raise DataError(
+            f"{settings.open_source} holds {len(pool)} images; {needed} are needed (training + 10,000 test)"
+        )
     random = np.random.RandomState(settings.noise.seed)
     order = torch.from_numpy(random.permutation(len(pool)))
     labels = torch.from_numpy(random.randint(benchmark.train.num_classes, size=settings.open_images))
@@ -107,7 +109,11 @@ def _with_open_images(benchmark: Benchmark, settings: BenchmarkSettings) -> Benc
     test = _extended(benchmark.test, held_out, torch.full((len(held_out),), FOREIGN))
     manifest = dict(benchmark.manifest)
     manifest["labels_sha256"] = label_hash(train.labels)
-    manifest["open_images"] = {"train": settings.open_images, "test": len(held_out), "source": Path(settings.open_source).name}
+    manifest["open_images"] = {
+        "train": settings.open_images,
+        "test": len(held_out),
+        "source": Path(settings.open_source).name,
+    }
     share = settings.open_images / len(train)
     manifest["actual"] = manifest["actual"] | {
         "open_share": share,
@@ -142,8 +148,8 @@ def _extended(samples: Samples, images: Tensor, labels: Tensor) -> Samples:
 
 def _mini80(settings: BenchmarkSettings) -> Benchmark:
     """CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
-    splits = [_reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test")]
-    return _with_noise(*splits, replace(settings.noise, open_ratio=0.2), "mini80")
+    train, test = (_reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test"))
+    return _with_noise(train, test, replace(settings.noise, open_ratio=0.2), "mini80")
 
 
 def _reduced(split: CifarImages, classes: int = 20) -> CifarImages:
@@ -194,4 +200,4 @@ BENCHMARKS: dict[str, Callable[[BenchmarkSettings], Benchmark]] = {
     "web-bird": _web("web-bird", 200),
     "web-car": _web("web-car", 196),
 }
-"""Benchmarks by name. CIFAR10N, 80N and 100N carry synthetic noise; they are not the human-annotated sets of like names."""
+"""Benchmarks by name; CIFAR10N and CIFAR100N carry synthetic noise, unlike the human-annotated sets of these names."""

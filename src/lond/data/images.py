@@ -34,7 +34,7 @@ _DECODER_ERRORS = (
 _WHITE = (255, 255, 255, 255)
 
 
-class UnreadableImage(DataError):
+class UnreadableImage(DataError):  # noqa: N818 - a state of the file rather than a fault of the program
     """A file that cannot be decoded to a picture."""
 
     def __init__(self, reason: str) -> None:

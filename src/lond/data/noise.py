@@ -90,7 +90,7 @@ def add_noise(labels: Tensor | np.ndarray, total: int, settings: NoiseSettings) 
         settings: the noise.
     """
     truth = np.asarray(labels)
-    if truth.size and not (0 <= truth.min() and truth.max() < total):
+    if truth.size and not (truth.min() >= 0 and truth.max() < total):
         raise ConfigError(f"true labels must lie in 0..{total - 1}")
     matrix = transition_matrix(total, settings)
     random = np.random.RandomState(settings.seed)
@@ -102,7 +102,7 @@ def add_noise(labels: Tensor | np.ndarray, total: int, settings: NoiseSettings) 
 
 
 def label_hash(labels: Tensor | np.ndarray) -> str:
-    """Return the first 16 hex digits of sha256 over the labels, one byte each (little-endian int32 from 256 classes on)."""
+    """Return 16 hex digits of sha256 over the labels, one byte each (four if a label does not fit into one)."""
     values = np.asarray(labels)
     wide = values.size and (values.max() > 255 or values.min() < 0)
     return hashlib.sha256(values.astype("<i4" if wide else np.uint8).tobytes()).hexdigest()[:16]

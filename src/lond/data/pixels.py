@@ -184,7 +184,7 @@ def subset(pixels: Pixels, indices: Tensor | Sequence[int]) -> Pixels:
         DataError: an index lies outside the images.
     """
     chosen = torch.as_tensor(indices, dtype=torch.int64).cpu()
-    if len(chosen) and not (0 <= int(chosen.min()) and int(chosen.max()) < len(pixels)):
+    if len(chosen) and not (int(chosen.min()) >= 0 and int(chosen.max()) < len(pixels)):
         raise DataError(f"indices must lie in 0..{len(pixels) - 1}")
     if isinstance(pixels, ArrayPixels):
         return ArrayPixels(pixels.images[chosen], layout="NCHW")

@@ -1,6 +1,53 @@
-"""What is foreign: scores on logits and probabilities; larger = more foreign."""
+"""What is foreign: scores on the evidence of a frozen network; larger = more foreign."""
 
-from lond.detect.msp import msp_score
-from lond.detect.open_world import open_world_score
+from lond.detect.base import Detector, Network, NoNetworkError, NotFittedError
+from lond.detect.ebo import EBO
+from lond.detect.evidence import Evidence, trusted_only
+from lond.detect.knn import KNN
+from lond.detect.mds import MDS
+from lond.detect.mls import MLS
+from lond.detect.msp import MSP, msp_score
+from lond.detect.ngc_prototype import NGCPrototype
+from lond.detect.open_world import OpenWorld, open_world_score
+from lond.detect.openmax import OpenMax
+from lond.detect.rankfeat import RankFeat
+from lond.detect.react import ReAct
+from lond.detect.temp_scaling import TempScaling
 
-__all__ = ["msp_score", "open_world_score"]
+DETECTORS: dict[str, type[Detector]] = {
+    "msp": MSP,
+    "temp-scaling": TempScaling,
+    "mls": MLS,
+    "ebo": EBO,
+    "react": ReAct,
+    "knn": KNN,
+    "mds": MDS,
+    "openmax": OpenMax,
+    "rankfeat": RankFeat,
+    "open-world": OpenWorld,
+    "ngc-prototype": NGCPrototype,
+}
+"""Name -> detector."""
+
+__all__ = [
+    "DETECTORS",
+    "EBO",
+    "KNN",
+    "MDS",
+    "MLS",
+    "MSP",
+    "Detector",
+    "Evidence",
+    "NGCPrototype",
+    "Network",
+    "NoNetworkError",
+    "NotFittedError",
+    "OpenMax",
+    "OpenWorld",
+    "RankFeat",
+    "ReAct",
+    "TempScaling",
+    "msp_score",
+    "open_world_score",
+    "trusted_only",
+]

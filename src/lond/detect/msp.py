@@ -5,7 +5,18 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.detect.base import Detector
+from lond.detect.evidence import Evidence, part
+
 
 def msp_score(logits: Tensor) -> Tensor:
     """Return ``1 - max_c softmax(logits)_c``, ``(B, C) -> (B,)``; larger = more foreign."""
     return 1 - F.softmax(logits.float(), dim=1).amax(dim=1)
+
+
+class MSP(Detector):
+    """Maximum softmax probability (Hendrycks and Gimpel, ICLR 2017, arXiv 1610.02136): logits, no fit."""
+
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return ``1 - max_c softmax(z)_c``."""
+        return msp_score(part(evidence, "logits"))

@@ -23,8 +23,10 @@ def threshold_at(known_scores: Tensor, false_alarm_rate: float) -> float:
     rank = math.ceil((len(known_scores) + 1) * (1 - false_alarm_rate))
     if rank > len(known_scores):
         needed = math.ceil(1 / false_alarm_rate) - 1
-        raise DataError(f"a false-alarm rate of {false_alarm_rate} needs at least {needed} known samples, "
-                        f"there are {len(known_scores)}")
+        raise DataError(
+            f"a false-alarm rate of {false_alarm_rate} needs at least {needed} known samples, "
+            f"there are {len(known_scores)}"
+        )
     if not known_scores.isfinite().all():
         raise DataError("a score of a known sample is not finite; check for a diverged model")
     return float(known_scores.sort().values[rank - 1])

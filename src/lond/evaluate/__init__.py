@@ -4,6 +4,7 @@ from lond.evaluate.accuracy import accuracy, balanced_accuracy
 from lond.evaluate.predictions import evaluate_predictions
 from lond.evaluate.ranking import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
 from lond.evaluate.selection import selection_quality
+from lond.evaluate.verdicts import verdict_quality
 
 __all__ = [
     "accuracy",
@@ -15,4 +16,5 @@ __all__ = [
     "fpr95",
     "fpr95_openood",
     "selection_quality",
+    "verdict_quality",
 ]

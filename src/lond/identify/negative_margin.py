@@ -23,7 +23,7 @@ def negative_margin(negatives: Tensor, labels: Tensor) -> Tensor:
 
 
 def select_open(margins: Tensor, clean: Tensor, share: float) -> Tensor:
-    """Return the mask ``(N,)`` of the ``share`` of not-clean samples with the smallest margin, rounded down (Eq. 11)."""
+    """Return the mask ``(N,)`` of the share (rounded down) of not-clean samples with the smallest margin (Eq. 11)."""
     candidates = (~clean).nonzero().squeeze(1)
     # The small term undoes the float error of products such as 0.29 * 100.
     count = int(share * len(candidates) + 1e-9)

@@ -60,7 +60,7 @@ def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int
 
 
 def select_clean(margins: Tensor, labels: Tensor, quota: int) -> Tensor:
-    """Return the mask ``(N,)`` of the ``quota`` samples of largest margin in each class, capped by the class size (Eq. 9)."""
+    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) of largest margin in each class (Eq. 9)."""
     order = margins.argsort(descending=True, stable=True)
     order = order[labels[order].argsort(stable=True)]
     sorted_labels = labels[order]

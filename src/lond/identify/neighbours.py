@@ -36,8 +36,10 @@ def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, i
     if k < 1:
         raise ValueError("need k >= 1 and at least one candidate neighbour")
     rows = max(1, BLOCK_BYTES // (4 * len(bank)))
-    found = [_block(points[start : start + rows], bank, k, start if skip_self else None)
-             for start in range(0, len(points), rows)]
+    found = [
+        _block(points[start : start + rows], bank, k, start if skip_self else None)
+        for start in range(0, len(points), rows)
+    ]
     if not found:
         return Neighbours(torch.empty(0, k, dtype=torch.long, device=bank.device), bank.new_empty(0, k))
     return Neighbours(torch.cat([f.indices for f in found]), torch.cat([f.similarities for f in found]))

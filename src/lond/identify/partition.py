@@ -108,8 +108,10 @@ def _checked(
     if labels.ndim != 1 or positives.ndim != 2 or embeddings.ndim != 2:
         raise DataError("need labels (N,), positives (N, C) and embeddings (N, E)")
     if not len(labels) == len(positives) == len(embeddings) or len(labels) == 0:
-        raise DataError(f"lengths differ or are zero: {len(labels)} labels, {len(positives)} probability rows, "
-                        f"{len(embeddings)} embeddings")
+        raise DataError(
+            f"lengths differ or are zero: {len(labels)} labels, {len(positives)} probability rows, "
+            f"{len(embeddings)} embeddings"
+        )
     classes = positives.shape[1]
     if classes < 2:
         raise DataError("identification compares classes: need at least two")

@@ -48,7 +48,9 @@ def bi_level_contrastive(
     Returns:
         ``(M,)`` losses in float32.
     """
-    return _bi_level_term(_pair_log_probabilities(embeddings, temperature), identities, labels, weights.detach().float())
+    return _bi_level_term(
+        _pair_log_probabilities(embeddings, temperature), identities, labels, weights.detach().float()
+    )
 
 
 def mixed_bi_level_contrastive(

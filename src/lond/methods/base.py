@@ -15,7 +15,7 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is to learn: N given labels of C classes, and how to build a fresh backbone with its feature size."""
+    """What a method is to learn: N given labels of C classes; and how to build a backbone, with its feature size."""
 
     labels: Tensor
     num_classes: int

@@ -108,7 +108,7 @@ class LondDrs(Method):
         return out.embedding, positive_probabilities(out.ova_logits)
 
     def _start_prototypes(self, embeddings: Tensor, trusted: Tensor) -> None:
-        """Set each prototype to the mean embedding of its trusted samples (of all its samples where none is trusted)."""
+        """Set each prototype to the mean embedding of its trusted samples (of all its samples if none is trusted)."""
         labels, trusted = self.labels.to(embeddings.device), trusted.to(embeddings.device)
         means = torch.empty_like(self.net.prototypes)
         for label in range(len(means)):
@@ -155,19 +155,19 @@ class LondDrs(Method):
         terms = {"one_vs_all": Term(_mixed(one_vs_all, outputs.ova_logits, targets, mixes))}
         if settings.warmup_contrastive_weight:
             ones = torch.ones(len(batch.labels), device=batch.labels.device)
-            contrastive = mixed_bi_level_contrastive(
-                outputs.embedding, batch.labels, ones, mixes, settings.temperature
-            )
+            contrastive = mixed_bi_level_contrastive(outputs.embedding, batch.labels, ones, mixes, settings.temperature)
             terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
         if settings.warmup_prototype_weight:
             logits = self._prototype_logits(outputs.embedding)
-            terms["prototype"] = Term(_mixed(soft_cross_entropy, logits, targets, mixes), settings.warmup_prototype_weight)
+            terms["prototype"] = Term(
+                _mixed(soft_cross_entropy, logits, targets, mixes), settings.warmup_prototype_weight
+            )
         return terms
 
     def _supervised_terms(
         self, clean: Batch, closed: Batch | None, clock: Clock, random: torch.Generator
     ) -> dict[str, Term]:
-        """One-vs-all and prototype losses on clean rows, pseudo-label loss on closed rows, all mixed with one another."""
+        """One-vs-all and prototype losses on clean rows, pseudo-label loss on closed rows, all mixed together."""
         settings = self.settings
         views = clean.views
         if closed is not None:

@@ -44,9 +44,7 @@ class Standard(Method):
         """Cross-entropy of the weak view."""
         batch = batches["all"]
         logits = self.net(batch.views[0]).logits.float()
-        loss = F.cross_entropy(
-            logits, batch.labels, reduction="none", label_smoothing=self.settings.label_smoothing
-        )
+        loss = F.cross_entropy(logits, batch.labels, reduction="none", label_smoothing=self.settings.label_smoothing)
         return {"cross_entropy": Term(loss)}
 
     def predict(self, images: Tensor) -> Prediction:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lond.data.batches import BatchMaker, test_batches
+from lond.data.batches import BatchMaker, ordered_views
 from lond.data.views import ViewMaker
 from lond.errors import CollapseError, ConfigError, DataError
 from lond.evaluate import evaluate_predictions, selection_quality
@@ -22,7 +22,7 @@ from lond.train.log import JsonLines
 from lond.train.progress import ProgressBar
 from lond.train.runtime import Runtime
 from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate
-from lond.types import Clock, Phase, Prediction, Samples
+from lond.types import Batch, Clock, Phase, Prediction, Samples
 
 CHECKPOINT = "checkpoint.safetensors"
 LOG = "log.jsonl"
@@ -83,9 +83,7 @@ class Trainer:
         self.samples, self.test, self.views, self.folder = samples, test, views, folder
         self.method = method.to(runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimiser = runtime.optimiser(build_optimiser(method.parameters(), optimiser))
-        self.batches = BatchMaker(
-            samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes
-        )
+        self.batches = BatchMaker(samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes)
         self.history: list[dict[str, Any]] = []
         self.label, self.show_progress = label, show_progress if runtime.is_main else False
 
@@ -122,7 +120,7 @@ class Trainer:
         rate = learning_rate(epoch, self.settings.epochs, self.optimiser_settings)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        phases = self.method.before_epoch(epoch, self._survey)
+        phases = self.method.before_epoch(epoch, self.survey)
         identified = time.perf_counter()
         losses: dict[str, float] = {}
         for phase in phases:
@@ -151,16 +149,8 @@ class Trainer:
         random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
         sums: dict[str, Tensor] = {}
         for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
-            clock = Clock(epoch, step, steps)
-            with self.runtime.autocast():
-                terms = self.method.step(phase.name, batches, clock, random)
-                means = {name: term.values.mean() for name, term in terms.items()}
-                total = torch.stack([terms[name].weight * mean for name, mean in means.items()]).sum()
-            self.optimiser.zero_grad(set_to_none=True)
-            self.runtime.backward(total, self.method.parameters())
-            self.optimiser.step()
-            for name, value in {"loss": total, **{f"loss_{name}": mean for name, mean in means.items()}}.items():
-                sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value.detach()
+            for name, value in self.step(phase, batches, Clock(epoch, step, steps), random).items():
+                sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value
             bar.move(epoch + (step + 1) / steps, phase.name)
         averages = {name: float(value) / max(1, steps) for name, value in sums.items()}
         if not all(map(_is_finite, averages.values())):
@@ -170,7 +160,19 @@ class Trainer:
             )
         return averages
 
-    def _survey(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    def step(self, phase: Phase, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Tensor]:
+        """Make one step and return the loss and the mean of each of its terms."""
+        with self.runtime.autocast():
+            terms = self.method.step(phase.name, batches, clock, random)
+            means = {name: term.values.mean() for name, term in terms.items()}
+            total = torch.stack([terms[name].weight * mean for name, mean in means.items()]).sum()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.runtime.backward(total, self.method.parameters())
+        self.optimiser.step()
+        return {"loss": total.detach(), **{f"loss_{name}": mean.detach() for name, mean in means.items()}}
+
+    def survey(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+        """Map every training sample through ``describe``; see ``lond.methods.base.Survey``."""
         return self._map(self.samples, describe)
 
     @torch.no_grad()
@@ -180,7 +182,7 @@ class Trainer:
         runtime, total = self.runtime, len(samples)
         mine = torch.arange(runtime.rank, total, runtime.processes)
         parts = []
-        for images in test_batches(samples.pixels, self.views, self.settings.evaluation_batch, runtime.device, mine):
+        for images in ordered_views(samples.pixels, self.views, self.settings.evaluation_batch, runtime.device, mine):
             with runtime.autocast():
                 parts.append([part.float() for part in describe(images)])
         columns = [torch.cat(column) for column in zip(*parts, strict=True)]

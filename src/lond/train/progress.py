@@ -53,5 +53,6 @@ class ProgressBar:
     def show(self, record: dict[str, Any]) -> None:
         """Show the numbers of a finished epoch."""
         parts = [f"loss {record['loss']:.3f}"] if "loss" in record else []
-        parts += [f"{short} {100 * record[name]:.1f}" for name, short in WATCHED.items() if record.get(name) is not None]
+        known = {short: record[name] for name, short in WATCHED.items() if record.get(name) is not None}
+        parts += [f"{short} {100 * value:.1f}" for short, value in known.items()]
         self._progress.update(self._task, numbers="  ".join(parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning_fabric import Fabric
@@ -67,8 +67,7 @@ class Runtime:
 
     def optimiser(self, optimiser: torch.optim.Optimizer) -> torch.optim.Optimizer:
         """Wrap an optimiser so that scaled gradients of 16-bit training are handled."""
-        wrapped: torch.optim.Optimizer = self.fabric.setup_optimizers(optimiser)
-        return wrapped
+        return cast(torch.optim.Optimizer, self.fabric.setup_optimizers(optimiser))
 
     def backward(self, loss: Tensor, parameters: Iterable[nn.Parameter]) -> None:
         """Back-propagate, then average the gradients over all processes."""
@@ -86,7 +85,7 @@ class Runtime:
             return rows
         longest = -(-total // self.processes)
         padded = torch.cat([rows, rows.new_zeros(longest - len(rows), *rows.shape[1:])])
-        gathered: Tensor = self.fabric.all_gather(padded)
+        gathered = cast(Tensor, self.fabric.all_gather(padded))
         return gathered.transpose(0, 1).flatten(0, 1)[:total]
 
     def barrier(self) -> None:

@@ -44,9 +44,7 @@ def build_optimiser(parameters: Iterable[nn.Parameter], settings: OptimiserSetti
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if settings.name == "adam":
         betas = (settings.momentum, 0.999)
-        return torch.optim.Adam(
-            trainable, lr=settings.learning_rate, betas=betas, weight_decay=settings.weight_decay
-        )
+        return torch.optim.Adam(trainable, lr=settings.learning_rate, betas=betas, weight_decay=settings.weight_decay)
     return torch.optim.SGD(
         trainable,
         lr=settings.learning_rate,

@@ -7,7 +7,7 @@ input that it shows, in pixels, with the top left corner of the image at (0, 0).
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F
 from torch import Tensor
 
 

@@ -150,7 +150,7 @@ def geometric(images: Tensor, generator: Generator) -> Tensor:
     return affine(images, matrix, fill=0, bilinear=True)
 
 
-def unchanged(images: Tensor, generator: Generator) -> Tensor:  # noqa: ARG001
+def unchanged(images: Tensor, generator: Generator) -> Tensor:
     """Return the images as they are and draw nothing."""
     return images
 

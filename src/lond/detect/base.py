@@ -1,0 +1,114 @@
+"""What all detectors share: four verbs on the evidence that a frozen network gives.
+
+A larger score means more foreign. ``fit_features`` and ``score_features`` need no network, only arrays; ``fit`` and
+``score`` run the network first. Evidence is extracted once and shared by all detectors.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from lond.detect.evidence import Evidence, joined
+from lond.errors import DataError, LondError
+
+
+class NotFittedError(LondError):
+    """A detector was asked for scores before it was fitted."""
+
+
+class NoNetworkError(LondError):
+    """A detector was given images, or needs a part of the network, but has no network."""
+
+
+class Network(Protocol):
+    """A frozen classifier, opened where detectors look."""
+
+    def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
+        """Return features and logits of normalised images ``(B, C, H, W)``, and the maps if asked for."""
+
+    def head(self, features: Tensor) -> Tensor:
+        """Map features ``(B, D)`` to logits ``(B, C)``."""
+
+    def finish(self, block: int, maps: Tensor) -> Tensor:
+        """Return the logits ``(B, C)`` that follow from the maps of the last block (0) or the one before it (1)."""
+
+
+class Detector(ABC):
+    """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``."""
+
+    state_names: ClassVar[tuple[str, ...]] = ()
+    """What a fit leaves in ``state``."""
+    needs_fit: ClassVar[bool] = False
+    """Whether scores need a fit first."""
+    needs_maps: ClassVar[bool] = False
+    """Whether scores need the maps of the last blocks; a fit never does."""
+
+    def __init__(self, network: Network | None = None) -> None:
+        """Keep the network; detectors that work on features or logits alone need none."""
+        self._network = network
+        self.state: dict[str, Tensor] = {}
+
+    @property
+    def network(self) -> Network:
+        """The network.
+
+        Raises:
+            NoNetworkError: there is none.
+        """
+        if self._network is None:
+            raise NoNetworkError(f"{type(self).__name__} needs a network here: pass network= to its constructor")
+        return self._network
+
+    @torch.no_grad()
+    def fit(self, batches: Iterable[tuple[Tensor, Tensor]]) -> Self:
+        """Fit on batches of normalised images and given labels; a detector without a fit does not read them."""
+        if not self.needs_fit:
+            return self
+        return self.fit_features(joined([(self.network.evidence(images), labels) for images, labels in batches]))
+
+    def fit_features(self, evidence: Evidence) -> Self:
+        """Fit on evidence; nothing to do unless a detector says so.
+
+        Raises:
+            DataError: no row is left to fit on, or a value is not finite.
+        """
+        return self
+
+    @torch.no_grad()
+    def score(self, images: Tensor) -> Tensor:
+        """Return the foreign scores ``(B,)`` of normalised images."""
+        return self.score_features(self.network.evidence(images, maps=self.needs_maps))
+
+    @abstractmethod
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return the foreign scores ``(N,)`` of evidence, in float32 or float64.
+
+        Raises:
+            NotFittedError: the detector needs a fit and had none.
+        """
+
+    def load_state(self, state: dict[str, Tensor]) -> Self:
+        """Restore what a fit left in ``state``; the settings are the constructor's business.
+
+        Raises:
+            DataError: the tensors are of another detector.
+        """
+        if set(state) != set(self.state_names):
+            raise DataError(f"{type(self).__name__} is restored from {sorted(self.state_names)}, not {sorted(state)}")
+        self.state = dict(state)
+        return self
+
+    def fitted(self, name: str) -> Tensor:
+        """Return a fitted tensor.
+
+        Raises:
+            NotFittedError: there is none.
+        """
+        if name not in self.state:
+            raise NotFittedError(f"{type(self).__name__} must be fitted before it can score")
+        return self.state[name]

@@ -1,0 +1,29 @@
+"""Energy-based score."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from lond.detect.base import Detector, Network
+from lond.detect.evidence import Evidence, part
+from lond.errors import ConfigError
+
+
+def ebo_score(logits: Tensor, temperature: float = 1.0) -> Tensor:
+    """Return the energy ``-T log sum_c exp(z_c / T)``, ``(B, C) -> (B,)``; larger = more foreign."""
+    return -temperature * (logits.float() / temperature).logsumexp(dim=1)
+
+
+class EBO(Detector):
+    """Energy (Liu et al., NeurIPS 2020, arXiv 2010.03759): logits, no fit."""
+
+    def __init__(self, network: Network | None = None, *, temperature: float = 1.0) -> None:
+        """Set T."""
+        super().__init__(network)
+        if not temperature > 0:
+            raise ConfigError(f"the temperature must be positive, not {temperature}")
+        self.temperature = temperature
+
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return ``-T log sum_c exp(z_c / T)``."""
+        return ebo_score(part(evidence, "logits"), self.temperature)

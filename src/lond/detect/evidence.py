@@ -1,0 +1,129 @@
+"""What a frozen network says about images, and which part of it a detector is fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from lond.errors import DataError
+
+BLOCK_ROWS = 4096
+"""Rows scored at a time by detectors that need large intermediate results."""
+
+_COLUMNS = ("features", "logits", "labels", "embeddings", "class_scores")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a frozen network says about N images.
+
+    ``features`` is ``(N, D)``, the direct input of the last layer; ``logits`` ``(N, C)`` (one-vs-all networks: the log
+    odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative one being left out of every fit;
+    ``maps`` the outputs of the last two blocks before pooling, ``(N, C1, H1, W1)`` and ``(N, C2, H2, W2)``, earlier
+    block first; ``embeddings`` ``(N, E)`` and ``class_scores`` ``(N, C)``, projections and their similarity to learned
+    prototypes, of networks that have them. Parts that a detector does not use may be None.
+    """
+
+    features: Tensor | None = None
+    logits: Tensor | None = None
+    labels: Tensor | None = None
+    maps: tuple[Tensor, Tensor] | None = None
+    embeddings: Tensor | None = None
+    class_scores: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check that all parts speak of the same images."""
+        lengths = {name: len(value) for name in _COLUMNS if (value := getattr(self, name)) is not None}
+        lengths |= {f"maps[{i}]": len(value) for i, value in enumerate(self.maps or ())}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the parts of the evidence differ in length: {lengths}")
+
+
+def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:
+    """Return the evidence of the images chosen by a boolean mask ``(N,)``.
+
+    A noisy training set holds wrong labels and foreign images. To fit a detector on the samples judged clean, fit it on
+    ``trusted_only(evidence, partition.clean)``; to fit it on everything, on the evidence as it is.
+
+    Raises:
+        DataError: the mask is not boolean, or of another length than the evidence.
+    """
+    if mask.dtype != torch.bool or mask.ndim != 1:
+        raise DataError(f"the mask of trusted samples must be boolean (N,), not {mask.dtype} {tuple(mask.shape)}")
+
+    def chosen(values: Tensor) -> Tensor:
+        if len(values) != len(mask):
+            raise DataError(f"the mask of trusted samples has {len(mask)} rows, the evidence {len(values)}")
+        return values[mask.to(values.device)]
+
+    columns = {name: chosen(value) for name in _COLUMNS if (value := getattr(evidence, name)) is not None}
+    maps = None if evidence.maps is None else (chosen(evidence.maps[0]), chosen(evidence.maps[1]))
+    return replace(evidence, maps=maps, **columns)
+
+
+def part(evidence: Evidence, name: str) -> Tensor:
+    """Return a part of the evidence.
+
+    Raises:
+        ValueError: it is missing.
+    """
+    value = getattr(evidence, name)
+    if not isinstance(value, Tensor):
+        raise ValueError(f"this detector needs {name}; the evidence holds none")
+    return value
+
+
+def fit_rows(evidence: Evidence, name: str) -> Tensor:
+    """Return a part of the evidence for a fit without labels: all rows but those with a negative label.
+
+    Raises:
+        DataError: no row is left, or a value is not finite.
+    """
+    values = part(evidence, name)
+    known = None if evidence.labels is None else (evidence.labels >= 0).to(values.device)
+    if known is not None and not known.all():
+        values = values[known]
+    if not len(values):
+        raise DataError("there is no sample to fit the detector on: none was given, none trusted or none labelled")
+    if not values.isfinite().all():
+        raise DataError(f"the {name} to fit the detector on are not finite; check for a diverged model")
+    return values
+
+
+def labelled(evidence: Evidence, name: str) -> tuple[Tensor, Tensor]:
+    """Return a part of the evidence and the labels, for rows with a label in ``0..C-1``.
+
+    Raises:
+        DataError: no row is left, a value is not finite, or a label has no logit.
+    """
+    given = part(evidence, "labels")
+    values = fit_rows(evidence, name)
+    labels = given[given >= 0].to(values.device)
+    if name == "logits" and int(labels.max()) >= values.shape[1]:
+        raise DataError(f"there is a label {int(labels.max())}, but logits of only {values.shape[1]} classes")
+    return values, labels
+
+
+def in_blocks(function: Callable[[Tensor], Tensor], values: Tensor, rows: int = BLOCK_ROWS) -> Tensor:
+    """Return ``function`` of ``values`` (N, ...), a few rows at a time, so that memory stays bounded."""
+    return torch.cat([function(block) for block in values.split(max(1, rows))])
+
+
+def joined(parts: list[tuple[Evidence, Tensor]]) -> Evidence:
+    """Return the evidence of several batches, with their labels, as one.
+
+    Raises:
+        DataError: there is no batch.
+    """
+    if not parts:
+        raise DataError("there is no batch to fit the detector on")
+
+    columns = {
+        name: torch.cat([getattr(evidence, name) for evidence, _ in parts])
+        for name in _COLUMNS
+        if name != "labels" and getattr(parts[0][0], name) is not None
+    }
+    return replace(Evidence(labels=torch.cat([labels for _, labels in parts])), maps=None, **columns)

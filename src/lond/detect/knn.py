@@ -1,0 +1,64 @@
+"""Distance to the K-th nearest training feature."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.detect.base import Detector, Network
+from lond.detect.evidence import Evidence, fit_rows, in_blocks, part
+from lond.errors import ConfigError
+
+BLOCK_BYTES = 64 * 2**20
+"""Largest similarity block held at a time."""
+
+
+def knn_score(features: Tensor, bank: Tensor, k: int = 50) -> Tensor:
+    """Return ``2 - 2 cos``, the squared distance of each unit feature to its K-th nearest in the bank.
+
+    The search is exact, in blocks of bounded memory. A feature of length zero counts as orthogonal to all (score 2).
+
+    Args:
+        features: ``(B, D)``, of any length.
+        bank: ``(N, D)`` unit rows.
+        k: which neighbour, counted from 1; at most N.
+
+    Returns:
+        ``(B,)`` in [0, 4]; larger = more foreign.
+    """
+    k = min(k, len(bank))
+
+    def kth_distance(block: Tensor) -> Tensor:
+        similarities = F.normalize(block.to(bank.dtype), dim=1) @ bank.T
+        return (2 - 2 * similarities.topk(k, dim=1).values[:, -1]).clamp(min=0)
+
+    return in_blocks(kth_distance, features, BLOCK_BYTES // (bank.element_size() * len(bank)))
+
+
+class KNN(Detector):
+    """Deep nearest neighbours (Sun et al., ICML 2022, arXiv 2204.06507).
+
+    Fitted on features; of the labels only the sign matters. In this setting the training set itself holds open-set
+    images: a bank of all of it makes unknowns look known. Fit on ``trusted_only`` evidence to leave them out.
+    """
+
+    state_names = ("bank",)
+    needs_fit = True
+
+    def __init__(self, network: Network | None = None, *, k: int = 50) -> None:
+        """Set K; a smaller bank counts to its last row."""
+        super().__init__(network)
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, not {k}")
+        self.k = k
+
+    def fit_features(self, evidence: Evidence) -> Self:
+        """Keep the unit features."""
+        self.state = {"bank": F.normalize(fit_rows(evidence, "features").detach().float(), dim=1)}
+        return self
+
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return the squared distance to the K-th nearest of the bank."""
+        return knn_score(part(evidence, "features").detach(), self.fitted("bank"), self.k)

@@ -1,0 +1,99 @@
+"""Mahalanobis distance to the nearest class mean."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from lond.detect.base import Detector, Network
+from lond.detect.evidence import BLOCK_ROWS, Evidence, in_blocks, labelled, part
+from lond.errors import ConfigError, DataError
+
+
+def class_means(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the means ``(M, D)`` float64 of the M classes that occur, and the row ``(N,)`` of each sample's mean."""
+    classes, rows = labels.unique(return_inverse=True)
+    sums = torch.zeros(len(classes), features.shape[1], dtype=torch.float64, device=features.device)
+    for block, block_rows in zip(features.split(BLOCK_ROWS), rows.split(BLOCK_ROWS), strict=True):
+        sums.index_add_(0, block_rows, block.double())
+    return sums / rows.bincount()[:, None], rows
+
+
+def within_covariance(features: Tensor, means: Tensor, rows: Tensor) -> Tensor:
+    """Return ``S = (1/N) sum_i (h_i - m_i)(h_i - m_i)^T``, ``(D, D)`` float64, with ``m_i = means[rows[i]]``."""
+    total = torch.zeros(features.shape[1], features.shape[1], dtype=torch.float64, device=features.device)
+    for block, block_rows in zip(features.split(BLOCK_ROWS), rows.split(BLOCK_ROWS), strict=True):
+        centred = block.double() - means[block_rows]
+        total.addmm_(centred.T, centred)
+    return total / len(features)
+
+
+def whitener(covariance: Tensor, eigen_cutoff: float = 1e-10) -> Tensor:
+    """Return W ``(D, R)`` with ``W W^T`` the pseudo-inverse of the covariance ``(D, D)``.
+
+    Directions with an eigenvalue of at most ``eigen_cutoff`` times the largest (dead units, copies) are left out.
+
+    Raises:
+        DataError: the covariance is zero.
+    """
+    values, vectors = torch.linalg.eigh(covariance)
+    kept = values > eigen_cutoff * values[-1].clamp(min=0)
+    if not kept.any():
+        raise DataError("no feature varies within a class: MDS needs classes with several different samples")
+    white: Tensor = vectors[:, kept] / values[kept].sqrt()
+    return white
+
+
+def mds_score(features: Tensor, whitening: Tensor, white_means: Tensor) -> Tensor:
+    """Return ``min_c (h - m_c)^T S^-1 (h - m_c) = min_c |h W - m_c W|^2``; larger = more foreign.
+
+    Args:
+        features: ``(B, D)``.
+        whitening: W ``(D, R)`` float64.
+        white_means: ``m_c W``, ``(M, R)`` float64.
+
+    Returns:
+        ``(B,)`` float64.
+    """
+    lengths = white_means.square().sum(dim=1)
+
+    def nearest(block: Tensor) -> Tensor:
+        white = block.double() @ whitening
+        distances = white.square().sum(dim=1, keepdim=True) - 2 * white @ white_means.T + lengths
+        return distances.amin(dim=1).clamp(min=0)
+
+    return in_blocks(nearest, features)
+
+
+class MDS(Detector):
+    """Mahalanobis distance on the last features (Lee et al., NeurIPS 2018, arXiv 1807.03888).
+
+    Fitted on features and given labels, in float64. In this setting the training set itself holds open-set images and
+    wrong labels: both mix the class means and widen the covariance, so that unknowns look known. Fit on
+    ``trusted_only`` evidence to leave them out. A class without a sample has no mean and attracts nothing.
+    """
+
+    state_names = ("whitening", "white_means")
+    needs_fit = True
+
+    def __init__(self, network: Network | None = None, *, eigen_cutoff: float = 1e-10) -> None:
+        """Set the share of the largest eigenvalue below which a direction counts as dead."""
+        super().__init__(network)
+        if not 0 <= eigen_cutoff < 1:
+            raise ConfigError(f"the eigenvalue cutoff must lie in [0, 1), not {eigen_cutoff}")
+        self.eigen_cutoff = eigen_cutoff
+
+    def fit_features(self, evidence: Evidence) -> Self:
+        """Fit class means and shared covariance; raises DataError also where no feature varies within a class."""
+        features, labels = labelled(evidence, "features")
+        features = features.detach()
+        means, rows = class_means(features, labels)
+        whitening = whitener(within_covariance(features, means, rows), self.eigen_cutoff)
+        self.state = {"whitening": whitening, "white_means": means @ whitening}
+        return self
+
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return the squared Mahalanobis distance to the nearest class mean."""
+        return mds_score(part(evidence, "features").detach(), self.fitted("whitening"), self.fitted("white_means"))

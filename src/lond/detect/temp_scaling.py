@@ -1,0 +1,93 @@
+"""Maximum softmax probability at a fitted temperature."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.detect.base import Detector, Network
+from lond.detect.evidence import Evidence, labelled, part
+from lond.detect.msp import msp_score
+from lond.errors import ConfigError, DataError
+
+
+def fit_temperature(
+    logits: Tensor, labels: Tensor, *, start: float = 1.5, learning_rate: float = 0.01, iterations: int = 50
+) -> float:
+    """Return T after at most ``iterations`` rounds of LBFGS on the mean cross-entropy of ``z / T``.
+
+    All data are in one closure, T is unconstrained, there is no line search. With the default learning rate the fit
+    stops on the way from ``start`` to the optimum; ``learning_rate=1`` goes all the way.
+
+    Args:
+        logits: ``(N, C)``.
+        labels: ``(N,)`` in ``0..C-1``.
+        start: T before the first round.
+        learning_rate: of LBFGS.
+        iterations: of LBFGS.
+
+    Raises:
+        DataError: T is not a positive number.
+    """
+    with torch.inference_mode(False), torch.enable_grad():
+        # The clone is an ordinary tensor also where the logits were made in inference mode.
+        logits = logits.detach().double().clone()
+        labels = labels.clone()
+        temperature = torch.full((), start, dtype=torch.float64, device=logits.device, requires_grad=True)
+        optimiser = torch.optim.LBFGS([temperature], lr=learning_rate, max_iter=iterations)
+
+        def closure() -> Tensor:
+            optimiser.zero_grad()
+            loss = F.cross_entropy(logits / temperature, labels)
+            loss.backward()
+            return loss
+
+        optimiser.step(closure)
+    fitted = float(temperature)
+    if not (math.isfinite(fitted) and fitted > 0):
+        raise DataError(
+            f"the temperature came out as {fitted:.3g}, which is no temperature: the logits do not predict the labels "
+            "that it was fitted on; fit on samples with trusted labels, or use MSP"
+        )
+    return fitted
+
+
+class TempScaling(Detector):
+    """Temperature scaling (Guo et al., ICML 2017, arXiv 1706.04599), then MSP.
+
+    Fitted on logits and labels, best of images not trained on. Wrong labels inflate T; ``trusted_only`` evidence helps.
+    """
+
+    state_names = ("temperature",)
+    needs_fit = True
+
+    def __init__(
+        self,
+        network: Network | None = None,
+        *,
+        start: float = 1.5,
+        learning_rate: float = 0.01,
+        iterations: int = 50,
+    ) -> None:
+        """Set where LBFGS starts, its learning rate and the most iterations."""
+        super().__init__(network)
+        if not (start > 0 and learning_rate > 0 and iterations > 0):
+            raise ConfigError("start, learning rate and iterations of the temperature fit must be positive")
+        self.start, self.learning_rate, self.iterations = start, learning_rate, iterations
+
+    def fit_features(self, evidence: Evidence) -> Self:
+        """Fit T; raises DataError also where T does not come out positive."""
+        logits, labels = labelled(evidence, "logits")
+        temperature = fit_temperature(
+            logits, labels, start=self.start, learning_rate=self.learning_rate, iterations=self.iterations
+        )
+        self.state = {"temperature": torch.tensor(temperature, dtype=torch.float64)}
+        return self
+
+    def score_features(self, evidence: Evidence) -> Tensor:
+        """Return ``1 - max_c softmax(z / T)_c``."""
+        return msp_score(part(evidence, "logits").float() / float(self.fitted("temperature")))

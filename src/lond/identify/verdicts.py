@@ -1,0 +1,28 @@
+"""The final verdict on labelled samples, from what a trained model says about them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from lond.types import Verdict
+
+
+def judge(labels: Tensor, predicted: Tensor, scores: Tensor, threshold: float) -> list[Verdict]:
+    """Return one verdict a sample: foreign above the threshold, else mislabelled where the prediction differs.
+
+    Args:
+        labels: ``(N,)`` given labels; negative = unlabelled, which is the verdict unless the image is foreign.
+        predicted: ``(N,)`` the model's classes.
+        scores: ``(N,)`` foreign scores; larger = more foreign.
+        threshold: score above which an image is foreign.
+    """
+    rows = zip(labels.tolist(), predicted.tolist(), scores.tolist(), strict=True)
+    return [_judge_one(label, own, score > threshold) for label, own, score in rows]
+
+
+def _judge_one(label: int, predicted: int, foreign: bool) -> Verdict:
+    if foreign:
+        return Verdict.FOREIGN
+    if label < 0:
+        return Verdict.UNLABELLED
+    return Verdict.CLEAN if label == predicted else Verdict.MISLABELLED

@@ -1,0 +1,224 @@
+"""What all detectors share: the four verbs, sign, state, and what they refuse."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from lond.detect import DETECTORS, Detector, Evidence, NoNetworkError, NotFittedError, trusted_only
+from lond.errors import DataError
+
+FITTED = [name for name, kind in DETECTORS.items() if kind.needs_fit]
+ARRAYS_ONLY = [name for name in DETECTORS if name not in ("react", "rankfeat")]
+names = pytest.mark.parametrize("name", DETECTORS)
+fitted_names = pytest.mark.parametrize("name", FITTED)
+
+
+def images(rows: int, seed: int = 0) -> Tensor:
+    return torch.randn(rows, 3, 8, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def batches(network: Any) -> list[tuple[Tensor, Tensor]]:
+    """Three batches whose labels are the network's predictions, the first one foreign."""
+    found = []
+    for seed in range(3):
+        labels = network.evidence(images(40, seed)).logits.argmax(dim=1)
+        labels[0] = -1
+        found.append((images(40, seed), labels))
+    network.passes = 0
+    return found
+
+
+def evidence(rows: int = 60, classes: int = 3, seed: int = 0) -> Evidence:
+    random = torch.Generator().manual_seed(seed)
+    features, logits = torch.randn(rows, 5, generator=random), 3 * torch.randn(rows, classes, generator=random)
+    return Evidence(features, logits, logits.argmax(dim=1), class_scores=logits, embeddings=features)
+
+
+def test_the_names_are_these() -> None:
+    assert list(DETECTORS) == [
+        "msp", "temp-scaling", "mls", "ebo", "react", "knn", "mds", "openmax", "rankfeat", "open-world",
+        "ngc-prototype",
+    ]  # fmt: skip
+    assert len(set(DETECTORS.values())) == len(DETECTORS)
+
+
+@names
+def test_every_detector_takes_the_network_first_and_all_settings_by_name(name: str) -> None:
+    first, *others = inspect.signature(DETECTORS[name]).parameters.values()
+    assert (first.name, first.default) == ("network", None)
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in others)
+    assert DETECTORS[name].needs_fit == bool(DETECTORS[name].state_names)
+
+
+@names
+def test_from_images_and_from_evidence_are_the_same(name: str, network: Any) -> None:
+    data = batches(network)
+    by_images = DETECTORS[name](network).fit(iter(data))
+    assert network.passes == (3 if DETECTORS[name].needs_fit else 0)
+    parts = [network.evidence(x) for x, _ in data]
+    whole = Evidence(
+        torch.cat([p.features for p in parts]),
+        torch.cat([p.logits for p in parts]),
+        torch.cat([y for _, y in data]),
+        embeddings=torch.cat([p.embeddings for p in parts]),
+    )
+    by_evidence = DETECTORS[name](network).fit_features(whole)
+    scores = by_images.score(images(7, 9))
+    assert scores.shape == (7,)
+    assert not scores.requires_grad
+    assert scores.isfinite().all()
+    again = by_evidence.score_features(network.evidence(images(7, 9), maps=True))
+    assert scores.tolist() == pytest.approx(again.tolist(), rel=1e-6)
+
+
+@names
+def test_state_is_enough_to_restore(name: str, network: Any) -> None:
+    detector = DETECTORS[name](network).fit(batches(network))
+    assert set(detector.state) == set(detector.state_names)
+    copy = DETECTORS[name](network).load_state({key: value.clone() for key, value in detector.state.items()})
+    assert torch.equal(copy.score(images(5, 8)), detector.score(images(5, 8)))
+    with pytest.raises(DataError, match="is restored from"):
+        DETECTORS[name]().load_state({"another": torch.zeros(1)})
+
+
+@fitted_names
+def test_rows_with_a_negative_label_do_not_count(name: str) -> None:
+    data = evidence()
+    spoilt = Evidence(
+        torch.cat([data.features, torch.full((4, 5), 1e3)]),
+        torch.cat([data.logits, torch.full((4, 3), 1e3)]),
+        torch.cat([data.labels, torch.tensor([-1, -2, -1, -1])]),
+        embeddings=torch.cat([data.embeddings, torch.full((4, 5), torch.nan)]),
+    )
+    clean, other = DETECTORS[name]().fit_features(data), DETECTORS[name]().fit_features(spoilt)
+    for key, value in clean.state.items():
+        assert torch.allclose(value, other.state[key], rtol=1e-12)
+
+
+@fitted_names
+def test_trusted_only_is_a_fit_on_those_rows(name: str) -> None:
+    data, mask = evidence(), torch.arange(60) % 3 != 0
+    part = Evidence(data.features[mask], data.logits[mask], data.labels[mask], embeddings=data.embeddings[mask])
+    one, other = DETECTORS[name]().fit_features(trusted_only(data, mask)), DETECTORS[name]().fit_features(part)
+    assert all(torch.equal(one.state[key], other.state[key]) for key in one.state)
+    assert any(not torch.equal(one.state[key], value) for key, value in DETECTORS[name]().fit_features(data).state.items())
+
+
+@fitted_names
+def test_nothing_to_fit_on_is_said(name: str) -> None:
+    data = evidence()
+    for mask in (torch.zeros(60, dtype=torch.bool),):
+        with pytest.raises(DataError, match="no sample to fit"):
+            DETECTORS[name]().fit_features(trusted_only(data, mask))
+    with pytest.raises(DataError, match="no sample to fit"):
+        DETECTORS[name]().fit_features(Evidence(data.features, data.logits, torch.full((60,), -1)))
+
+
+@fitted_names
+def test_values_that_are_not_finite_are_said(name: str) -> None:
+    bad = torch.full((6, 3), torch.nan)
+    with pytest.raises(DataError, match="not finite"):
+        DETECTORS[name]().fit_features(Evidence(bad, bad, torch.zeros(6, dtype=torch.long)))
+
+
+@fitted_names
+def test_no_batch_is_said(name: str, network: Any) -> None:
+    with pytest.raises(DataError, match="no batch"):
+        DETECTORS[name](network).fit([])
+
+
+@fitted_names
+def test_not_fitted(name: str, network: Any) -> None:
+    with pytest.raises(NotFittedError, match=f"{DETECTORS[name].__name__} must be fitted"):
+        DETECTORS[name](network).score_features(evidence())
+
+
+@names
+def test_images_need_a_network(name: str) -> None:
+    with pytest.raises(NoNetworkError, match="pass network="):
+        DETECTORS[name]().score(images(2))
+
+
+@fitted_names
+def test_fitting_on_images_needs_a_network(name: str) -> None:
+    with pytest.raises(NoNetworkError, match="pass network="):
+        DETECTORS[name]().fit([(images(2), torch.zeros(2, dtype=torch.long))])
+
+
+@names
+def test_missing_evidence_is_said(name: str, network: Any) -> None:
+    detector = DETECTORS[name](network).fit(batches(network))
+    with pytest.raises(ValueError, match="the evidence holds none"):
+        detector.score_features(Evidence(labels=torch.zeros(3)))
+
+
+@pytest.mark.parametrize("name", ARRAYS_ONLY)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions_come_back_as_single_or_double(name: str, dtype: torch.dtype) -> None:
+    data, queries = evidence(), evidence(9, seed=3)
+
+    def cast(e: Evidence) -> Evidence:
+        return Evidence(
+            e.features.to(dtype), e.logits.to(dtype), e.labels, None, e.embeddings.to(dtype), e.class_scores.to(dtype)
+        )
+
+    full = DETECTORS[name]().fit_features(data).score_features(queries)
+    scores = DETECTORS[name]().fit_features(cast(data)).score_features(cast(queries))
+    assert scores.dtype in (torch.float32, torch.float64)
+    assert scores.tolist() == pytest.approx(full.tolist(), rel=0.1, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ARRAYS_ONLY)
+def test_one_row_none_and_many_are_scored_alike(name: str) -> None:
+    detector = DETECTORS[name]().fit_features(evidence())
+    queries = evidence(9, seed=3)
+    scores = detector.score_features(queries)
+    for row in range(9):
+        alone = detector.score_features(trusted_only(queries, torch.arange(9) == row))
+        assert float(alone) == pytest.approx(float(scores[row]), rel=1e-5, abs=1e-6)
+    assert detector.score_features(trusted_only(queries, torch.zeros(9, dtype=torch.bool))).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["mds", "knn", "ngc-prototype"])
+def test_a_far_away_sample_is_more_foreign_by_features(name: str, clusters: tuple[Evidence, ...]) -> None:
+    fit, known, foreign = clusters
+    detector: Detector = DETECTORS[name]().fit_features(fit)
+    assert detector.score_features(foreign).min() > detector.score_features(known).max()
+
+
+@pytest.mark.parametrize("name", ["msp", "temp-scaling", "mls", "ebo", "openmax"])
+def test_an_undecided_sample_is_more_foreign_by_logits(name: str, clusters: tuple[Evidence, ...]) -> None:
+    fit, known, foreign = clusters
+    detector: Detector = DETECTORS[name]().fit_features(fit)
+    assert detector.score_features(foreign).min() > detector.score_features(known).max()
+
+
+def test_evidence_of_different_lengths_is_refused() -> None:
+    with pytest.raises(ValueError, match="differ in length"):
+        Evidence(torch.zeros(3, 2), torch.zeros(4, 2))
+    with pytest.raises(ValueError, match="differ in length"):
+        Evidence(torch.zeros(3, 2), maps=(torch.zeros(3, 2, 2, 2), torch.zeros(2, 2, 2, 2)))
+
+
+def test_trusted_only_keeps_every_part_and_refuses_other_masks() -> None:
+    maps = (torch.arange(3.0).reshape(3, 1, 1, 1), torch.arange(3.0).reshape(3, 1, 1, 1) + 5)
+    whole = Evidence(torch.eye(3), None, torch.arange(3), maps)
+    part = trusted_only(whole, torch.tensor([True, False, True]))
+    assert part.labels.tolist() == [0, 2]
+    assert part.logits is None
+    assert [m.flatten().tolist() for m in part.maps] == [[0.0, 2.0], [5.0, 7.0]]
+    with pytest.raises(DataError, match="must be boolean"):
+        trusted_only(whole, torch.tensor([0, 2]))
+    with pytest.raises(DataError, match="has 2 rows, the evidence 3"):
+        trusted_only(whole, torch.tensor([True, False]))
+
+
+@pytest.mark.parametrize("name", ["temp-scaling", "openmax"])
+def test_a_label_without_a_logit_is_said(name: str) -> None:
+    with pytest.raises(DataError, match="label 3, but logits of only 3 classes"):
+        DETECTORS[name]().fit_features(Evidence(logits=torch.eye(3), labels=torch.tensor([0, 3, 1])))

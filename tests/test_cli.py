@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from lond import cli
+from lond.presets import PRESETS
+
+NAMES = ("ant", "bee", "cow")
+SMALL = [
+    "--threads", "1", "--accelerator", "cpu", "--set", "net.width=0.125", "--set", "train.batch_size=16",
+    "--set", "settings.warmup_epochs=2", "--set", "settings.identify.neighbours=10",
+    "--set", "settings.identify.clean_quantile=0.9", "--set", "data.read.num_workers=0", "--set", "views.flip=false",
+]  # fmt: skip
+QUICK = [
+    "--method",
+    "standard",
+    "--epochs",
+    "1",
+    "--threads",
+    "1",
+    "--set",
+    "net.width=0.125",
+    "--set",
+    "train.batch_size=16",
+]
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def lond(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run the command line in this process; return exit code, output and error output."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lond", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
+
+
+def stripes(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    images = np.random.RandomState(seed).randint(0, 60, (count, 12, 12, 3)).astype(np.uint8)
+    labels = np.arange(count) % 3
+    for image, label in zip(images, labels, strict=True):
+        image[4 * label : 4 * label + 4] += 180
+    return images, labels
+
+
+def save_folder(root: Path, images: np.ndarray, labels: np.ndarray) -> None:
+    for index, (image, label) in enumerate(zip(images, labels, strict=True)):
+        (root / NAMES[label]).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(root / NAMES[label] / f"{index:02d}.png")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """48 images in class folders, and one file that is none."""
+    root = tmp_path_factory.mktemp("pictures")
+    save_folder(root, *stripes(48))
+    (root / "bee" / "bad.png").write_bytes(b"\x89PNG and no more")
+    return root
+
+
+@pytest.fixture(scope="module")
+def run(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    done = CliRunner().invoke(cli.app, ["train", str(pictures), "--out", str(folder), "--epochs", "4", *SMALL])
+    assert done.exit_code == 0, done.output
+    assert f"run folder: {folder}" in done.output.replace("\n", "")
+    return folder
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# From a folder of one's own to a table of predictions
+
+
+def test_training_writes_the_run(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    assert config["settings"]["warmup_epochs"] == 2
+    assert config["views"]["flip"] is False
+    assert config["train"]["epochs"] == 4
+    problems = json.loads((run / "manifest.json").read_text())["data"]["train"]["problems"]
+    assert [problem["id"] for problem in problems] == ["bee/bad.png"]
+    assert len(read_csv(run / "verdicts.csv")) == 48
+
+
+def test_training_again_only_reads(run: Path, pictures: Path, lond: Call) -> None:
+    before = (run / "checkpoint.safetensors").stat().st_mtime_ns
+    code, out, _ = lond("train", pictures, "--out", run, "--epochs", 4, *SMALL)
+    assert code == 0
+    assert "loss" in out
+    assert (run / "checkpoint.safetensors").stat().st_mtime_ns == before
+
+
+def test_evaluate_counts_other_classes_as_foreign(run: Path, tmp_path: Path, lond: Call) -> None:
+    save_folder(tmp_path / "test", *stripes(12, seed=1))
+    (tmp_path / "test" / "cow").rename(tmp_path / "test" / "dog")
+    code, out, _ = lond("evaluate", run, "--data", tmp_path / "test", "--out", tmp_path / "new" / "figures.json")
+    assert code == 0
+    for word in ("accuracy", "auroc", "fpr95", "12 images"):
+        assert word in out
+    figures = json.loads((tmp_path / "new" / "figures.json").read_text())
+    assert figures["images"] == 12
+    assert {"accuracy", "auroc"} <= figures["metrics"].keys()
+
+
+def test_predict_writes_a_row_an_image(run: Path, pictures: Path, tmp_path: Path, lond: Call) -> None:
+    table = tmp_path / "new" / "folder" / "table.csv"
+    code, out, _ = lond("predict", run, pictures, "--out", table)
+    assert code == 0
+    assert "49 images" in out
+    assert "1 unreadable" in out
+    rows = read_csv(table)
+    assert len(rows) == 49
+    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "verdict", "reason"]
+    assert [row["id"] for row in rows if row["verdict"] == "unreadable"] == ["bee/bad.png"]
+    known = [row for row in rows if row["verdict"] != "unreadable"]
+    assert np.mean([row["class"] == row["id"].split("/")[0] for row in known]) > 0.8
+    assert all(0 <= float(row["foreign_score"]) <= 1 for row in known)
+
+
+def test_predict_takes_loose_images_and_a_threshold(run: Path, tmp_path: Path, lond: Call) -> None:
+    for index, image in enumerate(stripes(3)[0]):
+        Image.fromarray(image).resize((30, 20)).save(tmp_path / f"{index}.jpg")
+    code, _, _ = lond("predict", run, tmp_path, "--out", tmp_path / "p.csv", "--threshold", -1)
+    assert code == 0
+    assert [row["verdict"] for row in read_csv(tmp_path / "p.csv")] == ["foreign"] * 3
+
+
+# Other sources
+
+
+def test_a_folder_with_splits_is_evaluated_on_its_own_test_set(tmp_path: Path, lond: Call) -> None:
+    save_folder(tmp_path / "data" / "train", *stripes(12))
+    save_folder(tmp_path / "data" / "val", *stripes(6, seed=1))
+    code, out, _ = lond("train", tmp_path / "data", "--out", tmp_path / "run", *QUICK)
+    assert code == 0
+    assert "accuracy" in out
+    code, out, _ = lond("evaluate", tmp_path / "run")
+    assert code == 0
+    first = [line for line in out.splitlines() if "accuracy" in line]
+    # A class that came later must not shift the numbers of the others.
+    (tmp_path / "data" / "train" / "aardvark").mkdir()
+    Image.fromarray(stripes(1)[0][0]).save(tmp_path / "data" / "train" / "aardvark" / "0.png")
+    code, out, _ = lond("evaluate", tmp_path / "run")
+    assert code == 0
+    assert [line for line in out.splitlines() if "accuracy" in line] == first
+
+
+def test_npz_and_csv(tmp_path: Path, lond: Call) -> None:
+    images, labels = stripes(12)
+    np.savez(tmp_path / "data.npz", x=images, y=[NAMES[label] for label in labels])
+    save_folder(tmp_path / "files", images, labels)
+    lines = [f"files/{NAMES[label]}/{index:02d}.png,{NAMES[label]}" for index, label in enumerate(labels)]
+    (tmp_path / "data.csv").write_text("\n".join(["path,label", *lines, "files/missing.png,ant"]))
+    code, out, _ = lond(
+        "train", tmp_path / "data.npz", "--out", tmp_path / "npz", "--test", tmp_path / "data.csv", *QUICK
+    )
+    assert code == 0
+    assert "accuracy" in out
+    code, _, err = lond("train", tmp_path / "data.csv", "--out", tmp_path / "csv", *QUICK)
+    assert (code, err) == (0, "")
+    code, out, _ = lond(
+        "predict", tmp_path / "csv", tmp_path / "data.csv", "--out", tmp_path / "p.csv", "--threshold", 0.5
+    )
+    assert code == 0
+    rows = read_csv(tmp_path / "p.csv")
+    assert len(rows) == 13
+    assert rows[-1]["id"] == "files/missing.png"
+    assert rows[-1]["verdict"] == "unreadable"
+
+
+def test_the_digits_preset(tmp_path: Path, lond: Call) -> None:
+    small = ["--set", "net.width=0.125", "--set", "train.evaluate_every=2", "--threads", 1]
+    code, out, _ = lond(
+        "train", "--preset", "digits", "--method", "standard", "--epochs", 1, "--out", tmp_path / "a", *small
+    )
+    assert code == 0
+    for word in ("accuracy", "auroc", "fpr95"):
+        assert word in out
+    code, out, _ = lond("train", "--preset", "digits", "--epochs", 1, "--out", tmp_path / "b", *small)
+    assert code == 0
+    assert "note: all 1 epochs are warm-up" in out
+    config = json.loads((tmp_path / "b" / "config.json").read_text())
+    assert config["data"]["benchmark"]["name"] == "digits"
+    assert config["method"] == "lond-drs"
+    code, out, _ = lond("evaluate", tmp_path / "b")
+    assert code == 0
+    assert "599 images" in out
+
+
+def test_list_shows_every_name(lond: Call) -> None:
+    code, out, _ = lond("list")
+    assert code == 0
+    for name in (*PRESETS, "standard", "mini80"):
+        assert name in out
+
+
+def test_set_takes_spaces_equals_signs_and_other_methods(tmp_path: Path, pictures: Path, lond: Call) -> None:
+    code, _, _ = lond(
+        "train", pictures, "--out", tmp_path / "run", "--epochs", 1, "--threads", 1, "--set", " net.width = 0.125 ",
+        "--set", "method=standard", "--set", "settings.hidden=8", "--set", "data.read.label_column=a=b",
+    )  # fmt: skip
+    assert code == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["net"]["width"] == 0.125
+    assert config["data"]["read"]["label_column"] == "a=b"
+    assert (config["method"], config["settings"]["hidden"]) == ("standard", 8)
+
+
+# Errors: one line, exit code 2, no trace
+
+
+def error_line(result: tuple[int, str, str]) -> str:
+    code, _, err = result
+    assert code == 2
+    lines = err.strip().splitlines()
+    assert len(lines) == 1, err
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train"], "give either SOURCE"),
+        (["train", "{pictures}", "--preset", "digits"], "give either SOURCE"),
+        (["train", "{tmp}/missing"], "there is no file or folder"),
+        (["train", "{tmp}/empty"], "holds no images"),
+        (["train", "{tmp}/notes.txt"], "of no known kind"),
+        (["train", "--preset", "digit"], "there is no preset 'digit'"),
+        (["train", "--preset", "digits", "--test", "x"], "--test goes with SOURCE"),
+        (["train", "--preset", "cifar80n-sym20", "--root", "{tmp}/empty"], "empty"),
+        (["train", "{pictures}", "--method", "magic"], "there is no method 'magic'"),
+        (["train", "{pictures}", "--set", "train.epoch=3"], "did you mean 'epochs'?"),
+        (["train", "{pictures}", "--set", "train.epochs"], "--set needs KEY=VALUE"),
+        (["train", "{pictures}", "--set", "train.epochs=many"], "train.epochs is 'many'"),
+        (["train", "{pictures}", "--epochs", "0"], "epochs and evaluation_batch must be at least 1"),
+        (["train", "{pictures}", "--set", "net.backbone=magic"], "there is no backbone 'magic'"),
+        (["train", "{pictures}", "--accelerator", "magic"], "this machine cannot run as asked"),
+        (["train", "{pictures}", "--precision", "7"], "this machine cannot run as asked"),
+        (["train", "{pictures}", "--devices", "0"], "devices"),
+        (["train", "{pictures}", "--test", "{tmp}/missing"], "there is no"),
+        (["train", "{pictures}", "--out", "{tmp}/notes.txt"], "is a file"),
+        (["train", "{pictures}", "--out", "{pictures}"], "not empty and holds no run"),
+        (["train", "{pictures}", "--out", "{run}"], "holds a run with other settings"),
+        (["evaluate", "{tmp}/missing"], "not a trained run"),
+        (["evaluate", "{run}"], "without test data"),
+        (["evaluate", "{run}", "--data", "{tmp}/missing"], "there is no"),
+        (["evaluate", "{run}", "--data", "{tmp}/loose"], "no labelled images"),
+        (["predict", "{tmp}/missing", "{pictures}", "--out", "{tmp}/p.csv"], "not a trained run"),
+        (["predict", "{run}", "{tmp}/missing", "--out", "{tmp}/p.csv"], "there is no"),
+        (["predict", "{run}", "{pictures}", "--out", "{tmp}"], "is a folder; name a file"),
+        (["predict", "{run}", "{pictures}", "--out", "{tmp}/notes.txt/p.csv"], "notes.txt"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: list[str], message: str, pictures: Path, run: Path, tmp_path: Path, lond: Call
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "loose").mkdir()
+    Image.fromarray(stripes(1)[0][0]).save(tmp_path / "loose" / "0.png")
+    (tmp_path / "notes.txt").write_text("no data")
+    filled = [text.format(pictures=pictures, run=run, tmp=tmp_path) for text in arguments]
+    if filled[0] == "train" and "--out" not in filled:
+        filled += ["--out", str(tmp_path / "new" / "run")]
+    assert message in error_line(lond(*filled))
+
+
+def test_markup_in_a_name_is_shown_as_it_is(tmp_path: Path, lond: Call) -> None:
+    assert "[bold]x" in error_line(lond("train", tmp_path / "[bold]x"))
+    save_folder(tmp_path / "[red]y", *stripes(6))
+    code, out, _ = lond("train", tmp_path / "[red]y", "--out", tmp_path / "[red]run", *QUICK)
+    assert code == 0
+    assert "[red]run" in out
+    code, out, _ = lond("evaluate", tmp_path / "[red]run", "--data", tmp_path / "[red]y")
+    assert code == 0
+    assert "[red]y" in out.replace("\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["train", "--epochs", "many"], ["fly"], ["predict"], ["list", "--what"]])
+def test_a_misspelt_command_explains_itself(arguments: list[str], lond: Call) -> None:
+    code, out, err = lond(*arguments)
+    assert code == 2
+    assert "Usage" in out + err
+    assert "Traceback" not in out + err
+
+
+def test_help_names_all_commands() -> None:
+    shown = CliRunner().invoke(cli.app, ["--help"]).output
+    for command in ("train", "evaluate", "predict", "list"):
+        assert command in shown
+
+
+# As a program of its own
+
+
+def program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "lond.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+
+
+def test_the_program_predicts(run: Path, pictures: Path, tmp_path: Path) -> None:
+    done = program("predict", run, pictures, "--out", tmp_path / "p.csv")
+    assert done.returncode == 0, done.stderr
+    assert len(read_csv(tmp_path / "p.csv")) == 49
+
+
+def test_the_programs_error_is_one_line_however_narrow_the_screen(tmp_path: Path) -> None:
+    done = program("train", tmp_path / ("long" * 40), "--out", tmp_path / "run")
+    assert error_line((done.returncode, done.stdout, done.stderr))
+    assert not (tmp_path / "run").exists()

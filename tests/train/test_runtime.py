@@ -1,0 +1,173 @@
+"""Processes, precision and refusals; two real processes talk over gloo."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from methods.tiny import lond_settings, tiny_samples, tiny_trainer, write_npz
+from torch import Tensor
+
+from lond.errors import ConfigError
+from lond.train import Runtime, RuntimeSettings
+from lond.train.checkpoint import load_state, same_state
+
+
+def test_one_process() -> None:
+    runtime = Runtime(RuntimeSettings(accelerator="cpu"))
+    assert (runtime.rank, runtime.processes, runtime.is_main) == (0, 1, True)
+    rows = torch.randn(5, 2)
+    assert torch.equal(runtime.gather_rows(rows, 5), rows)
+    weight = torch.nn.Parameter(torch.ones(2))
+    runtime.backward((3 * weight).sum(), [weight, torch.nn.Parameter(torch.ones(1))])
+    assert weight.grad.tolist() == [3, 3]
+    runtime.barrier()
+    runtime.close()
+
+
+@pytest.mark.parametrize("processes", [2, 3, 4])
+@pytest.mark.parametrize("total", [4, 7, 12])
+def test_gathered_rows_are_in_order(processes: int, total: int) -> None:
+    everything = torch.arange(total * 2.0).view(total, 2)
+    longest = math.ceil(total / processes)
+    shares = [everything[rank::processes] for rank in range(processes)]
+
+    def all_gather(padded: Tensor) -> Tensor:
+        assert padded.shape == (longest, 2)
+        return torch.stack([torch.cat([s, torch.zeros(longest - len(s), 2)]) for s in shares])
+
+    for rank in range(processes):
+        runtime = object.__new__(Runtime)
+        runtime.rank, runtime.processes = rank, processes
+        runtime.fabric = SimpleNamespace(all_gather=all_gather)
+        assert torch.equal(runtime.gather_rows(shares[rank], total), everything)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"precision": "17-mixed"},
+        {"accelerator": "abacus"},
+        {"devices": 0},
+        {"num_nodes": 0},
+        pytest.param({"accelerator": "gpu"}, marks=pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")),
+    ],
+)
+def test_what_cannot_be_run_is_a_config_error(values: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        Runtime(RuntimeSettings(**({"accelerator": "cpu"} | values)))
+
+
+@pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
+@pytest.mark.xfail(strict=True, reason="Fabric's *-true precisions are let through, but the networks stay in float32")
+def test_precisions_that_need_a_converted_network_are_refused(precision: str) -> None:
+    with pytest.raises(ConfigError):
+        Runtime(RuntimeSettings(accelerator="cpu", precision=precision))
+
+
+@pytest.mark.parametrize("method", ["lond-drs", "standard"])
+def test_half_precision_training_stays_finite(method: str) -> None:
+    settings = lond_settings(warmup_epochs=0) if method == "lond-drs" else None
+    runtime = RuntimeSettings(accelerator="cpu", precision="bf16-mixed")
+    samples = tiny_samples()
+    trainer = tiny_trainer(samples, method, settings=settings, runtime=runtime, epochs=1, test=samples)
+    (record,) = trainer.run().history
+    assert all(math.isfinite(value) for name, value in record.items() if name.startswith("loss"))
+    assert all(parameter.dtype == torch.float32 for parameter in trainer.method.parameters())
+    assert all(bool(parameter.isfinite().all()) for parameter in trainer.method.parameters())
+    assert torch.get_default_dtype() == torch.float32
+
+
+# Two processes
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+import torch
+from lond.train import Runtime, RuntimeSettings
+from lond.train.checkpoint import save_state
+from methods.tiny import lond_settings, tiny_samples, tiny_trainer
+
+folder = Path(sys.argv[1])
+runtime = Runtime(RuntimeSettings("cpu", devices=2, threads=1))
+rank = runtime.rank
+facts = {"processes": runtime.processes}
+
+facts["rows"] = runtime.gather_rows(torch.arange(7)[rank::2], 7).tolist()
+weight, unused = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(1))
+runtime.backward((weight * torch.tensor([1.0 + rank, 10.0 * rank])).sum(), [unused, weight])
+facts["gradient"] = weight.grad.tolist()
+layer = torch.nn.BatchNorm1d(2)
+layer.running_mean.fill_(rank)
+layer.num_batches_tracked.fill_(5 + rank)
+runtime.average_buffers(layer)
+facts["buffers"] = [layer.running_mean.tolist(), layer.num_batches_tracked.item()]
+
+labels = torch.arange(40) % 3
+labels[:15] = (labels[:15] + 1) % 3
+samples = tiny_samples(40, labels=labels)
+trainer = tiny_trainer(samples, settings=lond_settings(), runtime=runtime, folder=folder, test=samples, epochs=3)
+result = trainer.run()
+trainer.predict(samples)
+state = {"method": trainer.method.state_dict(), "extra": trainer.method.extra_state()}
+save_state(folder / f"rank{rank}", state)
+facts["records"] = len(result.history)
+(folder / f"facts{rank}.json").write_text(json.dumps(facts))
+runtime.barrier()
+runtime.close()
+"""
+
+
+def run_python(*arguments: str) -> None:
+    path = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_two_processes_share_gradients_statistics_and_weights(tmp_path: Path) -> None:
+    script, folder = tmp_path / "script.py", tmp_path / "run"
+    folder.mkdir()
+    script.write_text(SCRIPT)
+    run_python(str(script), str(folder))
+    for rank in range(2):
+        facts = json.loads((folder / f"facts{rank}.json").read_text())
+        assert facts["processes"] == 2
+        assert facts["rows"] == list(range(7))
+        assert facts["gradient"] == [1.5, 5.0]
+        assert facts["buffers"] == [[0.5, 0.5], 5 + rank]
+        assert facts["records"] == 3
+    states = [load_state(folder / f"rank{rank}") for rank in range(2)]
+    assert same_state(*states)
+    kept = load_state(folder / "checkpoint.safetensors")
+    assert same_state(kept["method"], states[0]["method"])
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 3
+
+
+def test_two_processes_from_the_command_line_write_one_run(tmp_path: Path) -> None:
+    source, folder = tmp_path / "images.npz", tmp_path / "run"
+    write_npz(source)
+    settings = (
+        "settings.warmup_epochs=1", "settings.identify.neighbours=10", "settings.identify.clean_quantile=1.0",
+        "net.width=0.25", "train.batch_size=32",
+    )  # fmt: skip
+    changes = [part for text in settings for part in ("--set", text)]
+    run_python(
+        "-m", "lond.cli", "train", str(source), "--epochs", "3", "--devices", "2", "--accelerator", "cpu",
+        "--threads", "1", "--out", str(folder), *changes,
+    )  # fmt: skip
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["images.npz", "run"]
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 3
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert math.isfinite(metrics["metrics"]["loss"])
+    assert not list(folder.glob("*.tmp"))
+    assert len((folder / "verdicts.csv").read_text().splitlines()) == 97

@@ -1,0 +1,79 @@
+"""Learning rates by hand, and the optimisers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from lond.errors import ConfigError
+from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate
+
+PAPER = OptimiserSettings()
+
+
+def test_the_papers_plan() -> None:
+    rates = [learning_rate(epoch, 300, PAPER) for epoch in range(300)]
+    assert rates[:50] == [0.05] * 50
+    assert rates[-1] == pytest.approx(5e-5)
+    assert rates[49 + 125] == pytest.approx((0.05 + 5e-5) / 2)
+    assert all(later < earlier for earlier, later in itertools.pairwise(rates))
+    for epoch in (50, 51, 200, 298):
+        share = (epoch - 49) / 250
+        assert rates[epoch] == pytest.approx(5e-5 + 0.5 * (0.05 - 5e-5) * (1 + math.cos(math.pi * share)))
+
+
+def test_linear_by_hand() -> None:
+    settings = OptimiserSettings(plan="linear", learning_rate=1.0, constant_epochs=2, final_rate=0.2)
+    assert [learning_rate(epoch, 6, settings) for epoch in range(6)] == pytest.approx([1, 1, 0.8, 0.6, 0.4, 0.2])
+
+
+def test_step_and_constant_by_hand() -> None:
+    step = OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=3)
+    assert [learning_rate(epoch, 8, step) for epoch in range(8)] == pytest.approx([1, 1, 1, 0.1, 0.1, 0.1, 0.01, 0.01])
+    assert learning_rate(7, 8, OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=0)) == 1.0
+    assert {learning_rate(epoch, 8, OptimiserSettings(plan="constant")) for epoch in range(8)} == {0.05}
+
+
+@pytest.mark.parametrize("plan", ["cosine", "linear"])
+@pytest.mark.parametrize(("epochs", "constant"), [(1, 0), (5, 0), (5, 5), (5, 50), (6, 5)])
+def test_short_runs(plan: str, epochs: int, constant: int) -> None:
+    settings = OptimiserSettings(plan=plan, constant_epochs=constant)
+    rates = [learning_rate(epoch, epochs, settings) for epoch in range(epochs)]
+    assert all(5e-5 - 1e-12 <= rate <= 0.05 for rate in rates)
+    assert rates[:constant] == [0.05] * min(constant, epochs)
+    if epochs > constant:
+        assert rates[-1] == pytest.approx(5e-5)
+
+
+def test_optimisers_take_their_settings_and_only_what_learns() -> None:
+    layer = nn.Linear(2, 2)
+    layer.bias.requires_grad_(False)
+    sgd = build_optimiser(layer.parameters(), PAPER)
+    assert isinstance(sgd, torch.optim.SGD)
+    (group,) = sgd.param_groups
+    assert (group["lr"], group["momentum"], group["nesterov"], group["weight_decay"]) == (0.05, 0.9, True, 5e-4)
+    assert len(group["params"]) == 1
+    plain = build_optimiser(layer.parameters(), OptimiserSettings(momentum=0.0))
+    assert plain.param_groups[0]["nesterov"] is False
+    adam = build_optimiser(layer.parameters(), OptimiserSettings("adam", 1e-3, momentum=0.8, weight_decay=0.0))
+    assert isinstance(adam, torch.optim.Adam)
+    assert adam.param_groups[0]["betas"] == (0.8, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"name": "lion"}, "lion"),
+        ({"plan": "saw"}, "saw"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"weight_decay": -1.0}, "weight_decay"),
+        ({"constant_epochs": -1}, "constant_epochs"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(values: dict[str, object], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        OptimiserSettings(**values)
