@@ -218,7 +218,6 @@ def test_too_few_open_images_or_no_source(cifar: Path, tmp_path: Path) -> None:
         load_benchmark(BenchmarkSettings("cifar100n", str(cifar), open_images=3))
 
 
-@pytest.mark.xfail(strict=True, reason="the nominal rate ignores the added open images", raises=AssertionError)
 def test_nominal_rate_counts_open_images(cifar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "OPEN_TEST_IMAGES", 10)
     open_npz(tmp_path / "open.npz")
@@ -226,7 +225,6 @@ def test_nominal_rate_counts_open_images(cifar: Path, tmp_path: Path, monkeypatc
     assert nominal["overall"] == pytest.approx(20 / 320 + 300 / 320 * 0.5)
 
 
-@pytest.mark.xfail(strict=True, reason="grey open images fail with a raw RuntimeError", raises=RuntimeError)
 def test_grey_open_images_are_made_colour_or_refused(
     cifar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +273,6 @@ def test_web_folders_with_a_part_missing_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("three_birds")
-@pytest.mark.xfail(strict=True, reason="an undivided web folder is trained AND tested on the same images")
 def test_web_folder_without_splits_is_refused(tmp_path: Path) -> None:
     web_folder(tmp_path, "x", splits=("web-bird",))
     with pytest.raises(DataError, match="train"):

@@ -59,7 +59,7 @@ def network() -> TinyNetwork:
 
 @pytest.fixture
 def clusters() -> tuple[Evidence, Evidence, Evidence]:
-    """Fit set, known and foreign samples: 3 classes of 40 around unit axes in 5 dimensions, logits = first 3 features.
+    """Fit set, known and foreign samples: 3 classes of 60 around unit axes in 5 dimensions, logits = first 3 features.
 
     Foreign samples lie along the fourth axis, far from all classes; every seventh fit label is wrong.
     """
@@ -68,9 +68,9 @@ def clusters() -> tuple[Evidence, Evidence, Evidence]:
     def made(centres: Tensor) -> Tensor:
         return centres + 0.3 * torch.randn(centres.shape, generator=random)
 
-    truth = torch.arange(120) % 3
+    truth = torch.arange(180) % 3
     features = made(8 * torch.eye(5)[truth])
-    labels = torch.where(torch.arange(120) % 7 == 0, (truth + 1) % 3, truth)
+    labels = torch.where(torch.arange(180) % 7 == 0, (truth + 1) % 3, truth)
     known = made(8 * torch.eye(5)[torch.arange(12) % 3])
     foreign = made(30 * torch.eye(5)[torch.full((9,), 3)])
     return (

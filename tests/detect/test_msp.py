@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from lond.detect import msp_score
+from lond.detect import MSP, Evidence, msp_score
 
 
 @pytest.mark.parametrize("classes", [1, 2, 7])
@@ -30,3 +30,9 @@ def test_extremes_and_half_precision() -> None:
 def test_larger_means_more_foreign() -> None:
     sure, unsure = torch.tensor([[9.0, 0.0, 0.0]]), torch.tensor([[1.0, 0.9, 0.8]])
     assert float(msp_score(unsure)) > float(msp_score(sure))
+
+
+def test_the_detector_scores_logits_without_a_fit() -> None:
+    logits = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(MSP().score_features(Evidence(logits=logits)), msp_score(logits))
+    assert MSP().fit_features(Evidence()).state == {}

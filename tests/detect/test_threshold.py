@@ -36,8 +36,7 @@ def test_new_known_samples_exceed_it_at_most_at_the_chosen_rate(rate: float, siz
     """Exact for exchangeable scores: of n + 1 distinct scores each is the new one equally often."""
     scores = torch.randn(size + 1, generator=torch.Generator().manual_seed(size)).double()
     exceeded = sum(
-        float(scores[new]) > threshold_at(torch.cat([scores[:new], scores[new + 1 :]]), rate)
-        for new in range(size + 1)
+        float(scores[new]) > threshold_at(torch.cat([scores[:new], scores[new + 1 :]]), rate) for new in range(size + 1)
     )
     share = exceeded / (size + 1)
     assert share <= rate

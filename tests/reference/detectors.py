@@ -88,7 +88,5 @@ def ngc_prototype(embeddings: np.ndarray, train: np.ndarray, labels: np.ndarray)
     def cosine(a: np.ndarray, b: np.ndarray) -> float:
         return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
-    means = [
-        np.mean([z / np.linalg.norm(z) for z in train[labels == c]], axis=0) for c in sorted(set(labels.tolist()))
-    ]
+    means = [np.mean([z / np.linalg.norm(z) for z in train[labels == c]], axis=0) for c in sorted(set(labels.tolist()))]
     return [1 - max(cosine(z, m) for m in means) for z in embeddings]

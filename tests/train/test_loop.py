@@ -128,9 +128,7 @@ def test_a_killed_run_resumes_to_the_last_bit(
     assert log_of(tmp_path) == log_of(whole)
 
 
-def test_a_longer_log_is_cut_back_to_the_checkpoint(
-    tmp_path: Path, uninterrupted: Callable[[str, str], Path]
-) -> None:
+def test_a_longer_log_is_cut_back_to_the_checkpoint(tmp_path: Path, uninterrupted: Callable[[str, str], Path]) -> None:
     trainer = trainer_in(tmp_path, "standard")
     kill_at(trainer, 2, 1)
     with pytest.raises(Killed):

@@ -42,7 +42,6 @@ def test_it_ends_quietly_when_training_fails(capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.xfail(strict=True, reason="the last step of an epoch is shown under the next epoch's number")
 def test_the_last_step_belongs_to_its_epoch() -> None:
     bar = ProgressBar("x", 3, show=False)
     bar._shown = True

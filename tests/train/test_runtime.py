@@ -66,7 +66,6 @@ def test_what_cannot_be_run_is_a_config_error(values: dict[str, object]) -> None
 
 
 @pytest.mark.parametrize("precision", ["bf16-true", "64-true"])
-@pytest.mark.xfail(strict=True, reason="Fabric's *-true precisions are let through, but the networks stay in float32")
 def test_precisions_that_need_a_converted_network_are_refused(precision: str) -> None:
     with pytest.raises(ConfigError):
         Runtime(RuntimeSettings(accelerator="cpu", precision=precision))

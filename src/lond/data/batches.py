@@ -15,7 +15,6 @@ from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 def draw_order(stream: Stream, lead: int, batch_size: int, steps: int, random: torch.Generator) -> list[Tensor]:
     """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, several through a smaller one."""
     size = len(stream.indices)
-    batch_size = min(batch_size, size)
     walks = 1 if size >= lead else -(-steps * batch_size // size)
     order = torch.cat([torch.randperm(size, generator=random) for _ in range(walks)])
     return list(stream.indices[order].split(batch_size))[:steps]

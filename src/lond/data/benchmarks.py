@@ -14,11 +14,14 @@ from torch import Tensor
 
 from lond.data.cifar import CifarImages, read_cifar10, read_cifar100
 from lond.data.files import load_into_memory
-from lond.data.noise import NoiseSettings, add_noise, known_classes, label_hash
+from lond.data.noise import NoiseSettings, add_noise, known_classes, rates
 from lond.data.pixels import ArrayPixels
 from lond.data.sources import has_split, load
 from lond.errors import ConfigError, DataError
 from lond.types import FOREIGN, Samples
+
+TAKE_OPEN_IMAGES = ("cifar10n", "cifar100n")
+"""Benchmarks that images of another source can be added to."""
 
 OPEN_TEST_IMAGES = 10_000
 """Foreign test images when open-set images come from another source."""
@@ -34,7 +37,7 @@ class BenchmarkSettings:
     noise: NoiseSettings = NoiseSettings()
     """The kind and rate of the noise; the benchmark decides on the open ratio."""
     open_source: str = ""
-    """CIFAR100N only: a folder, table or .npz file of open-set images (TinyImageNet, Places-365, ...)."""
+    """CIFAR10N and CIFAR100N only: a folder, table or .npz file of open-set images (TinyImageNet, Places-365, ...)."""
     open_images: int = 0
     """How many of them go into the training set; 10,000 of the rest go into the test set."""
     image_size: int = 448
@@ -59,6 +62,8 @@ def load_benchmark(settings: BenchmarkSettings) -> Benchmark:
     """
     if settings.name not in BENCHMARKS:
         raise ConfigError(f"benchmark {settings.name!r} is unknown; choose one of: {', '.join(BENCHMARKS)}")
+    if settings.open_images and settings.name not in TAKE_OPEN_IMAGES:
+        raise ConfigError(f"open_images works with {' and '.join(TAKE_OPEN_IMAGES)}, not with {settings.name}")
     return BENCHMARKS[settings.name](settings)
 
 
@@ -107,18 +112,10 @@ def _with_open_images(benchmark: Benchmark, settings: BenchmarkSettings) -> Benc
     train = _extended(benchmark.train, pool[order[: settings.open_images]], labels)
     held_out = pool[order[settings.open_images : needed]]
     test = _extended(benchmark.test, held_out, torch.full((len(held_out),), FOREIGN))
-    manifest = dict(benchmark.manifest)
-    manifest["labels_sha256"] = label_hash(train.labels)
-    manifest["open_images"] = {
-        "train": settings.open_images,
-        "test": len(held_out),
-        "source": Path(settings.open_source).name,
-    }
-    share = settings.open_images / len(train)
-    manifest["actual"] = manifest["actual"] | {
-        "open_share": share,
-        "overall": share + (1 - share) * manifest["actual"]["overall"],
-    }
+    assert train.true_labels is not None
+    counts = {"train": settings.open_images, "test": len(held_out), "source": Path(settings.open_source).name}
+    updated = rates(train.labels, train.true_labels, settings.noise.closed_rate)
+    manifest = benchmark.manifest | updated | {"open_images": counts}
     return Benchmark(train, test, manifest)
 
 
@@ -128,7 +125,8 @@ def _open_pool(source: str, size: int) -> Tensor:
     for split in ("train", "test"):
         if has_split(source, split):
             pixels = load(source, split, size=size, class_names=()).pixels
-            images.append((pixels if isinstance(pixels, ArrayPixels) else load_into_memory(pixels)).images)
+            held = pixels if isinstance(pixels, ArrayPixels) else load_into_memory(pixels)
+            images.append(held.images.expand(-1, 3, -1, -1))
     return torch.cat(images)
 
 
@@ -175,10 +173,10 @@ def _digits(settings: BenchmarkSettings) -> Benchmark:
 def _web(folder: str, classes: int) -> Callable[[BenchmarkSettings], Benchmark]:
     def build(settings: BenchmarkSettings) -> Benchmark:
         source = Path(settings.root) / folder
-        if not source.is_dir():
+        if not (source.is_dir() and has_split(source, "train") and has_split(source, "test")):
             raise DataError(
-                f"there is no folder {source}. Get {folder} of the WebFG-496 data (the authors' page: "
-                f"https://github.com/NUST-Machine-Intelligence-Laboratory/weblyFG-dataset) and unpack it so that "
+                f"there is no folder {source} with train/ and val/. Get {folder} of the WebFG-496 data (the authors' "
+                "page: https://github.com/NUST-Machine-Intelligence-Laboratory/weblyFG-dataset) and unpack it so that "
                 f"{source}/train and {source}/val hold one folder a class."
             )
         train = load(source, "train", size=settings.image_size)

@@ -111,21 +111,25 @@ def label_hash(labels: Tensor | np.ndarray) -> str:
 def _manifest(
     observed: np.ndarray, true_labels: np.ndarray, matrix: np.ndarray, known: int, settings: NoiseSettings
 ) -> dict[str, Any]:
-    is_known = true_labels != FOREIGN
-    wrong = observed != true_labels
-    nominal_open = float(1 - is_known.mean()) if len(observed) else 0.0
     return {
         "noise": asdict(settings),
         "known_classes": known,
         "matrix": matrix.tolist(),
+        **rates(observed, true_labels, settings.closed_rate),
+    }
+
+
+def rates(observed: Tensor | np.ndarray, true_labels: Tensor | np.ndarray, closed_rate: float) -> dict[str, Any]:
+    """Return the hash of the observed labels, and the rates that were asked for and that came out."""
+    observed, true_labels = np.asarray(observed), np.asarray(true_labels)
+    is_known, wrong = true_labels != FOREIGN, observed != true_labels
+    open_share = float(1 - is_known.mean()) if len(observed) else 0.0
+    return {
         "labels_sha256": label_hash(observed),
-        "nominal": {
-            "closed_rate": settings.closed_rate,
-            "overall": nominal_open + (1 - nominal_open) * settings.closed_rate,
-        },
+        "nominal": {"closed_rate": closed_rate, "overall": open_share + (1 - open_share) * closed_rate},
         "actual": {
             "closed_rate": float(wrong[is_known].mean()) if is_known.any() else 0.0,
-            "open_share": nominal_open,
+            "open_share": open_share,
             "overall": float(wrong.mean()) if len(observed) else 0.0,
         },
     }

@@ -56,7 +56,7 @@ class ViewMaker:
             raise ConfigError(f"views need images of 1 or 3 channels, not {channels}")
         self.settings = settings
         self._policy = STRONG_POLICIES[settings.strong]
-        mean, std = torch.tensor(settings.mean), torch.tensor(settings.std)
+        mean, std = torch.tensor(settings.mean, dtype=torch.float32), torch.tensor(settings.std, dtype=torch.float32)
         if channels == 1:
             mean, std = mean.mean(0, keepdim=True), std.mean(0, keepdim=True)
         self._scale = (1 / (255 * std)).view(1, -1, 1, 1)

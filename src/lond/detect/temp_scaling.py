@@ -20,8 +20,8 @@ def fit_temperature(
 ) -> float:
     """Return T after at most ``iterations`` rounds of LBFGS on the mean cross-entropy of ``z / T``.
 
-    All data are in one closure, T is unconstrained, there is no line search. With the default learning rate the fit
-    stops on the way from ``start`` to the optimum; ``learning_rate=1`` goes all the way.
+    All data are in one closure, T is unconstrained, there is no line search. With OpenOOD's learning rate, the default,
+    the fit stops on the way from ``start`` to the optimum; a larger one goes further, and may leap below zero.
 
     Args:
         logits: ``(N, C)``.
@@ -35,7 +35,7 @@ def fit_temperature(
     """
     with torch.inference_mode(False), torch.enable_grad():
         # The clone is an ordinary tensor also where the logits were made in inference mode.
-        logits = logits.detach().double().clone()
+        logits = logits.detach().float().clone()
         labels = labels.clone()
         temperature = torch.full((), start, dtype=torch.float64, device=logits.device, requires_grad=True)
         optimiser = torch.optim.LBFGS([temperature], lr=learning_rate, max_iter=iterations)
@@ -47,11 +47,11 @@ def fit_temperature(
             return loss
 
         optimiser.step(closure)
-    fitted = float(temperature)
+    fitted = float(temperature.detach())
     if not (math.isfinite(fitted) and fitted > 0):
         raise DataError(
-            f"the temperature came out as {fitted:.3g}, which is no temperature: the logits do not predict the labels "
-            "that it was fitted on; fit on samples with trusted labels, or use MSP"
+            f"the temperature came out as {fitted:.3g}, which is no temperature: the logits do not predict the labels, "
+            "or the steps are too large. Fit on samples with trusted labels, lower the learning rate, or use MSP"
         )
     return fitted
 

@@ -20,7 +20,8 @@ def threshold_at(known_scores: Tensor, false_alarm_rate: float) -> float:
     """
     if not 0 < false_alarm_rate < 1:
         raise DataError(f"the false-alarm rate must lie between 0 and 1, not {false_alarm_rate}")
-    rank = math.ceil((len(known_scores) + 1) * (1 - false_alarm_rate))
+    # The small term undoes the float error of products such as 10 * (1 - 0.7).
+    rank = math.ceil((len(known_scores) + 1) * (1 - false_alarm_rate) - 1e-9)
     if rank > len(known_scores):
         needed = math.ceil(1 / false_alarm_rate) - 1
         raise DataError(

@@ -23,7 +23,7 @@ def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, i
 
     Args:
         bank: ``(N, E)``; unit rows make the inner product a cosine.
-        k: how many neighbours; capped by what the bank holds.
+        k: how many neighbours; capped by what the bank holds. Ties (exact duplicates) are broken arbitrarily.
         queries: ``(Q, E)``; the bank itself if None.
         include_self: whether a bank row may be its own neighbour (only without ``queries``).
 

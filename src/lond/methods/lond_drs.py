@@ -73,6 +73,11 @@ class LondDrsSettings:
             raise ConfigError("mixup must not be negative (0 switches mixing off)")
         if self.temperature <= 0 or self.sharpening <= 0:
             raise ConfigError("temperature and sharpening must be positive")
+        weights = [getattr(self, name) for name in self.__dataclass_fields__ if name.endswith("_weight")]
+        if min(weights) < 0:
+            raise ConfigError("no weight may be negative (0 switches a term off)")
+        if not any((self.one_vs_all_weight, self.prototype_weight, self.pseudo_label_weight)):
+            raise ConfigError("one_vs_all_weight, prototype_weight and pseudo_label_weight must not all be 0")
 
 
 class LondDrs(Method):
@@ -240,7 +245,9 @@ class LondDrs(Method):
         positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
         nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
         log_odds = (out.ova_logits[..., 1] - out.ova_logits[..., 0]).float()
-        return Prediction(normalised(positives), open_world_score(negatives, nearest), out.features.float(), log_odds)
+        # softmax(log p) is p / sum(p), also where every p underflows.
+        probabilities = F.softmax(F.logsigmoid(log_odds), dim=1)
+        return Prediction(probabilities, open_world_score(negatives, nearest), out.features.float(), log_odds)
 
     def _prototype_logits(self, embeddings: Tensor) -> Tensor:
         return prototype_logits(embeddings, self.net.unit_prototypes(), self.settings.temperature)

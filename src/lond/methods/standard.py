@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.detect import msp_score
+from lond.errors import ConfigError
 from lond.methods.base import Method, Survey, Task
 from lond.nets.classifier import Classifier
 from lond.types import Batch, Clock, Phase, Prediction, Stream, Term
@@ -23,6 +24,11 @@ class StandardSettings:
     hidden: int = 512
     """Width of the MLP head's hidden layer."""
     label_smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if not 0 <= self.label_smoothing < 1 or self.hidden < 1:
+            raise ConfigError("label_smoothing must lie in [0, 1), hidden must be at least 1")
 
 
 class Standard(Method):

@@ -120,18 +120,12 @@ def _trained(
         "false_alarm_rate": false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }
-    state = {
-        "method": method.state_dict(),
-        "extra": method.extra_state(),
-        "optimiser": trainer.optimiser.state_dict(),
-        "history": trainer.history,
-    }
     verdicts = judge_samples(samples, prediction, threshold)
     if samples.true_labels is not None:
         outcome["verdicts"] = verdict_quality(verdicts, samples.labels, samples.true_labels)
     columns = verdict_columns(samples, prediction, verdicts, partition)
     run = LoadedRun(config, shape_of(samples), method, trainer.views, threshold)
-    return Trained(run, manifest, state, outcome, columns)
+    return Trained(run, manifest, trainer.state(), outcome, columns)
 
 
 def decision_threshold(

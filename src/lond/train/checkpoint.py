@@ -85,11 +85,13 @@ def _decode(node: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def same_state(first: Any, second: Any) -> bool:
-    """Tell whether two states are equal to the last bit."""
+    """Tell whether two states are equal to the last bit; NaN equals NaN."""
     if isinstance(first, Tensor) and isinstance(second, Tensor):
-        return torch.equal(first, second)
+        same_kind = first.dtype == second.dtype and first.shape == second.shape
+        return same_kind and torch.allclose(first, second, rtol=0, atol=0, equal_nan=True)
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(same_state(first[key], second[key]) for key in first)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         return len(first) == len(second) and all(same_state(a, b) for a, b in zip(first, second, strict=True))
-    return bool(first == second)
+    both_nan = first != first and second != second
+    return bool(first == second or both_nan)

@@ -79,6 +79,8 @@ class Trainer:
         """Put everything on the device."""
         if (samples.labels >= 0).sum() < 2:
             raise DataError("training needs at least two labelled images")
+        if test is not None and not len(test):
+            raise DataError("the test set holds no images; leave it out or mend its source")
         self.settings, self.optimiser_settings, self.runtime = settings, optimiser, runtime
         self.samples, self.test, self.views, self.folder = samples, test, views, folder
         self.method = method.to(runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -95,6 +97,7 @@ class Trainer:
         self.method.load_state_dict(state["method"])
         self.method.load_extra_state(state["extra"])
         self.optimiser.load_state_dict(state["optimiser"])
+        self.runtime.load_state_dict(state["runtime"])
         self.history = state["history"]
         return True
 
@@ -124,7 +127,8 @@ class Trainer:
         identified = time.perf_counter()
         losses: dict[str, float] = {}
         for phase in phases:
-            losses |= self._phase(phase, epoch, bar)
+            prefix = f"{phase.name}_" if len(phases) > 1 else ""
+            losses |= {prefix + name: value for name, value in self._phase(phase, epoch, bar).items()}
         self.runtime.average_buffers(self.method)
         trained = time.perf_counter()
         record: dict[str, Any] = {
@@ -146,13 +150,16 @@ class Trainer:
         """Run the steps of a phase and return the mean of every loss term."""
         self.method.train()
         steps = self.batches.steps(phase)
+        if not steps:
+            raise DataError(f"{phase.lead} images are too few to train on with {self.runtime.processes} process(es)")
         random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
         sums: dict[str, Tensor] = {}
         for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
             for name, value in self.step(phase, batches, Clock(epoch, step, steps), random).items():
                 sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value
             bar.move(epoch + (step + 1) / steps, phase.name)
-        averages = {name: float(value) / max(1, steps) for name, value in sums.items()}
+        self.runtime.average(list(sums.values()))
+        averages = {name: float(value) / steps for name, value in sums.items()}
         if not all(map(_is_finite, averages.values())):
             raise CollapseError(
                 f"the loss of epoch {epoch} is not finite ({averages}). The checkpoint holds the epoch before it; "
@@ -180,13 +187,14 @@ class Trainer:
         """Map the test view of every sample through ``describe``; each process does its share."""
         self.method.eval()
         runtime, total = self.runtime, len(samples)
-        mine = torch.arange(runtime.rank, total, runtime.processes)
+        shared = total >= runtime.processes
+        mine = torch.arange(runtime.rank, total, runtime.processes) if shared else torch.arange(total)
         parts = []
         for images in ordered_views(samples.pixels, self.views, self.settings.evaluation_batch, runtime.device, mine):
             with runtime.autocast():
                 parts.append([part.float() for part in describe(images)])
         columns = [torch.cat(column) for column in zip(*parts, strict=True)]
-        return tuple(runtime.gather_rows(column, total) for column in columns)
+        return tuple(runtime.gather_rows(column, total) if shared else column for column in columns)
 
     def predict(self, samples: Samples) -> Prediction:
         """Return what the method says about every sample, on the CPU."""
@@ -216,13 +224,17 @@ class Trainer:
 
     def _save(self) -> None:
         assert self.folder is not None
-        state = {
+        save_state(self.folder / CHECKPOINT, self.state())
+
+    def state(self) -> dict[str, Any]:
+        """Return everything a checkpoint holds."""
+        return {
             "method": self.method.state_dict(),
             "extra": self.method.extra_state(),
             "optimiser": self.optimiser.state_dict(),
+            "runtime": self.runtime.state_dict(),
             "history": self.history,
         }
-        save_state(self.folder / CHECKPOINT, state)
 
 
 def mean_of_last(history: list[dict[str, Any]], count: int) -> dict[str, float]:

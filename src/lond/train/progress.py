@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import TracebackType
 from typing import Any, Self
 
@@ -46,7 +47,7 @@ class ProgressBar:
     def move(self, time: float, phase: str) -> None:
         """Show that ``time`` epochs are done."""
         if self._shown:
-            epoch = min(int(time) + 1, self._epochs)
+            epoch = math.ceil(time)
             text = f"{self._label} epoch {epoch}/{self._epochs} {phase}"
             self._progress.update(self._task, completed=time, description=text)
 

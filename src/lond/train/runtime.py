@@ -13,10 +13,17 @@ from torch import Tensor, nn
 
 from lond.errors import ConfigError
 
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
+"""Parameters stay in 32 bits; mixed runs the networks in half precision."""
+
 
 @dataclass(frozen=True)
 class RuntimeSettings:
-    """Where and how to compute; none of it changes what is learned, except for rounding."""
+    """Where and how to compute.
+
+    Device and precision change results by rounding only. With several processes each normalises, mixes and contrasts
+    its own part of a batch, as if the batch were smaller; gradients and running statistics are averaged.
+    """
 
     accelerator: str = "auto"
     """"cpu", "gpu", "mps" or "auto"."""
@@ -24,7 +31,7 @@ class RuntimeSettings:
     """Processes on this machine; a batch is divided among all processes."""
     num_nodes: int = 1
     precision: str = "32-true"
-    """As in Lightning Fabric: "32-true", "bf16-mixed", "16-mixed"."""
+    """"32-true", "bf16-mixed" or "16-mixed"."""
     threads: int = 0
     """CPU threads of each process; 0 leaves PyTorch's choice."""
 
@@ -37,6 +44,8 @@ class Runtime:
         settings = settings or RuntimeSettings()
         if settings.devices < 1 or settings.num_nodes < 1:
             raise ConfigError("devices and num_nodes must be at least 1")
+        if settings.precision not in PRECISIONS:
+            raise ConfigError(f"precision {settings.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
         if settings.threads:
             torch.set_num_threads(settings.threads)
         several = settings.devices * settings.num_nodes > 1
@@ -72,12 +81,11 @@ class Runtime:
     def backward(self, loss: Tensor, parameters: Iterable[nn.Parameter]) -> None:
         """Back-propagate, then average the gradients over all processes."""
         self.fabric.backward(loss)
-        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        self._average(gradients)
+        self.average([parameter.grad for parameter in parameters if parameter.grad is not None])
 
     def average_buffers(self, module: nn.Module) -> None:
         """Make the running statistics of all processes equal."""
-        self._average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
+        self.average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
 
     def gather_rows(self, rows: Tensor, total: int) -> Tensor:
         """Return all ``total`` rows in order, of which this process holds every ``processes``-th, from ``rank`` on."""
@@ -88,6 +96,15 @@ class Runtime:
         gathered = cast(Tensor, self.fabric.all_gather(padded))
         return gathered.transpose(0, 1).flatten(0, 1)[:total]
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of 16-bit training (the gradient scale); empty otherwise."""
+        return dict(self.fabric.strategy.precision.state_dict())
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what ``state_dict`` gave."""
+        if state:
+            self.fabric.strategy.precision.load_state_dict(state)
+
     def barrier(self) -> None:
         """Wait for all processes."""
         self.fabric.barrier()
@@ -97,7 +114,8 @@ class Runtime:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
 
-    def _average(self, tensors: list[Tensor]) -> None:
+    def average(self, tensors: list[Tensor]) -> None:
+        """Replace tensors, in place, by their means over all processes."""
         if self.processes == 1 or not tensors:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])

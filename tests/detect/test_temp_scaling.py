@@ -1,0 +1,79 @@
+"""Temperature scaling against SciPy's minimiser and a loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from reference import detectors as ref
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from lond.detect import Evidence, TempScaling
+from lond.errors import ConfigError, DataError
+
+
+def overconfident(rows: int = 400, classes: int = 4, factor: float = 3.0) -> tuple[Tensor, Tensor]:
+    """Labels drawn from softmax(z), reported as logits factor * z: the best temperature is about the factor."""
+    random = torch.Generator().manual_seed(classes)
+    logits = 2 * torch.randn(rows, classes, generator=random)
+    labels = logits.softmax(dim=1).multinomial(1, generator=random).squeeze(1)
+    return factor * logits, labels
+
+
+def best_temperature(logits: Tensor, labels: Tensor) -> float:
+    rows = logits.double().numpy()
+
+    def loss(temperature: float) -> float:
+        losses = [
+            ref.log_sum_exp(list(z / temperature)) - z[y] / temperature for z, y in zip(rows, labels, strict=True)
+        ]
+        return math.fsum(losses)
+
+    return float(minimize_scalar(loss, bounds=(0.05, 20), method="bounded", options={"xatol": 1e-7}).x)
+
+
+@pytest.mark.parametrize(("classes", "factor"), [(2, 3.0), (4, 2.0), (4, 1.0)])
+def test_a_full_fit_finds_the_best_temperature(classes: int, factor: float) -> None:
+    logits, labels = overconfident(classes=classes, factor=factor)
+    detector = TempScaling(learning_rate=0.2, iterations=200).fit_features(Evidence(logits=logits, labels=labels))
+    assert float(detector.state["temperature"]) == pytest.approx(best_temperature(logits, labels), rel=1e-3)
+
+
+def test_openoods_settings_stop_between_the_start_and_the_best() -> None:
+    logits, labels = overconfident()
+    temperature = float(TempScaling().fit_features(Evidence(logits=logits, labels=labels)).state["temperature"])
+    assert 1.5 < temperature < best_temperature(logits, labels)
+
+
+def test_scores_equal_a_loop() -> None:
+    logits, labels = overconfident()
+    detector = TempScaling().fit_features(Evidence(logits=logits, labels=labels))
+    expected = ref.msp(logits[:20].double().numpy(), float(detector.state["temperature"]))
+    assert detector.score_features(Evidence(logits=logits[:20])).tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_fits_also_where_gradients_are_off() -> None:
+    expected = TempScaling().fit_features(Evidence(None, *overconfident())).state["temperature"]
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            found = TempScaling().fit_features(Evidence(None, *overconfident())).state["temperature"]
+        assert torch.equal(found, expected)
+
+
+def test_a_fit_that_leaps_below_zero_is_said() -> None:
+    with pytest.raises(DataError, match="which is no temperature"):
+        TempScaling(learning_rate=1).fit_features(Evidence(None, *overconfident(factor=0.5)))
+
+
+def test_one_sample_is_enough() -> None:
+    detector = TempScaling().fit_features(Evidence(logits=torch.tensor([[1.0, 2.0]]), labels=torch.tensor([0])))
+    assert np.isfinite(float(detector.state["temperature"]))
+
+
+@pytest.mark.parametrize("settings", [{"start": 0}, {"learning_rate": -1}, {"iterations": 0}])
+def test_refuses_settings_that_mean_nothing(settings: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="must be positive"):
+        TempScaling(**settings)
