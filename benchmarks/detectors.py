@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from lond.detect import DETECTORS, Evidence
@@ -42,12 +43,12 @@ class LinearNetwork:
 
     def head(self, features: Tensor) -> Tensor:
         """Map features ``(B, 512)`` to logits ``(B, 100)``."""
-        return features @ self.weight.T
+        return F.linear(features, self.weight)
 
     def finish(self, block: int, maps: Tensor) -> Tensor:
         """Pool and map to logits."""
         pooled = maps.mean(dim=(2, 3))
-        return pooled @ self.weight[:, : pooled.shape[1]].T
+        return F.linear(pooled, self.weight[:, : pooled.shape[1]])
 
 
 def made(rows: int, seed: int, network: LinearNetwork) -> Evidence:

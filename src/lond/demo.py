@@ -43,7 +43,8 @@ def run_demo(folder: Path, seeds: Sequence[int], threads: int = 0) -> Comparison
     means = {method: _means(metrics) for method, metrics in runs.items()}
     write_json(folder / METRICS, {"data": DATA, "seeds": list(seeds), "mean": means, "runs": runs})
     rows = {title: [means[method].get(name) for method in METHODS] for name, title in FIGURES.items()}
-    comparison = Comparison(TITLE, f"{DATA}. Mean of {len(seeds)} training seed(s).", METHODS, rows)
+    note = "One training seed." if len(seeds) == 1 else f"Means of {len(seeds)} training seeds."
+    comparison = Comparison(TITLE, f"{DATA}. {note}", METHODS, rows)
     samples, _, _ = load_data(preset("digits"))
     folders = {method: folder / f"{method}-seed{seeds[0]}" for method in METHODS}
     write_report(folder / REPORT, comparison, samples, folders, judge="lond-drs")

@@ -112,18 +112,18 @@ def _history(folder: Path) -> list[float | None]:
 
 def _curves(histories: Mapping[str, list[float | None]]) -> str:
     """Draw one line a method, with its name at the right end."""
-    width, height, left, bottom = 600, 240, 40, 24
+    width, height, left, top, bottom = 600, 250, 44, 12, 12
     longest = max(2, *(len(history) for history in histories.values()))
     shapes = []
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = (height - bottom) * (1 - share) + 4
+        y = top + (height - top - bottom) * (1 - share)
         shapes.append(
             f'<line x1="{left}" x2="{width - 90}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" opacity=".12"/>'
         )
         shapes.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>')
     for (method, history), colour in zip(histories.items(), COLOURS, strict=False):
         points = [
-            (left + (width - 90 - left) * epoch / (longest - 1), (height - bottom) * (1 - value) + 4)
+            (left + (width - 90 - left) * epoch / (longest - 1), top + (height - top - bottom) * (1 - value))
             for epoch, value in enumerate(history)
             if value is not None
         ]

@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from reference import detectors as ref
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from lond.detect import Evidence, TempScaling
+from lond.detect.temp_scaling import loss_and_slope
 from lond.errors import ConfigError, DataError
 
 
@@ -33,6 +35,19 @@ def best_temperature(logits: Tensor, labels: Tensor) -> float:
         return math.fsum(losses)
 
     return float(minimize_scalar(loss, bounds=(0.05, 20), method="bounded", options={"xatol": 1e-7}).x)
+
+
+@pytest.mark.parametrize("block", [1, 7, 4096])
+@pytest.mark.parametrize("temperature", [0.5, 1.5, 20.0])
+def test_loss_and_slope_equal_autograd(temperature: float, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lond.detect.temp_scaling.BLOCK_ROWS", block)
+    logits, labels = overconfident(20)
+    variable = torch.tensor(temperature, dtype=torch.float64, requires_grad=True)
+    expected = F.cross_entropy(logits.double() / variable, labels)
+    expected.backward()
+    loss, slope = loss_and_slope(logits, labels, torch.tensor(temperature, dtype=torch.float64))
+    assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-12)
+    assert float(slope) == pytest.approx(float(variable.grad), rel=1e-9)
 
 
 @pytest.mark.parametrize(("classes", "factor"), [(2, 3.0), (4, 2.0), (4, 1.0)])

@@ -6,13 +6,33 @@ import math
 from typing import Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from lond.detect.base import Detector, Network
-from lond.detect.evidence import Evidence, labelled, part
+from lond.detect.evidence import BLOCK_ROWS, Evidence, labelled, part
 from lond.detect.msp import msp_score
 from lond.errors import ConfigError, DataError
+
+
+def loss_and_slope(logits: Tensor, labels: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy of ``z / T`` and its derivative ``mean(z_y - sum_c p_c z_c) / T^2``, in float64.
+
+    Written out rather than left to autograd, which would keep several copies of the logits.
+
+    Args:
+        logits: ``(N, C)``.
+        labels: ``(N,)`` in ``0..C-1``.
+        temperature: T, a number.
+    """
+    loss, slope = torch.zeros_like(temperature), torch.zeros_like(temperature)
+    for block, block_labels in zip(logits.split(BLOCK_ROWS), labels.split(BLOCK_ROWS), strict=True):
+        block = block.double()
+        own = block.gather(1, block_labels[:, None]).squeeze(1)
+        log_sum = (block / temperature).logsumexp(dim=1)
+        expected = ((block / temperature - log_sum[:, None]).exp() * block).sum(dim=1)
+        loss += (log_sum - own / temperature).sum()
+        slope += (own - expected).sum()
+    return loss / len(logits), slope / len(logits) / temperature.square()
 
 
 def fit_temperature(
@@ -33,21 +53,15 @@ def fit_temperature(
     Raises:
         DataError: T is not a positive number.
     """
-    with torch.inference_mode(False), torch.enable_grad():
-        # The clone is an ordinary tensor also where the logits were made in inference mode.
-        logits = logits.detach().float().clone()
-        labels = labels.clone()
-        temperature = torch.full((), start, dtype=torch.float64, device=logits.device, requires_grad=True)
-        optimiser = torch.optim.LBFGS([temperature], lr=learning_rate, max_iter=iterations)
+    temperature = torch.tensor(start, dtype=torch.float64, device=logits.device)
+    optimiser = torch.optim.LBFGS([temperature], lr=learning_rate, max_iter=iterations)
 
-        def closure() -> Tensor:
-            optimiser.zero_grad()
-            loss = F.cross_entropy(logits / temperature, labels)
-            loss.backward()
-            return loss
+    def closure() -> Tensor:
+        loss, temperature.grad = loss_and_slope(logits.detach(), labels, temperature)
+        return loss
 
-        optimiser.step(closure)
-    fitted = float(temperature.detach())
+    optimiser.step(closure)
+    fitted = float(temperature)
     if not (math.isfinite(fitted) and fitted > 0):
         raise DataError(
             f"the temperature came out as {fitted:.3g}, which is no temperature: the logits do not predict the labels, "

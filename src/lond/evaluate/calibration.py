@@ -1,0 +1,31 @@
+"""Whether probabilities mean what they say."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def expected_calibration_error(probabilities: Tensor, labels: Tensor, bins: int = 15) -> float:
+    """Return the mean gap between confidence and accuracy over equally wide bins of confidence (ECE).
+
+    A bin holds confidences in ``(lower, upper]``, the first one also 0; empty bins do not count.
+
+    Args:
+        probabilities: ``(N, C)``, rows sum to one.
+        labels: ``(N,)`` true classes; rows below 0 (foreign, unlabelled) are ignored.
+        bins: number of bins.
+
+    Returns:
+        A number in [0, 1]; NaN if no sample is known.
+    """
+    known = labels >= 0
+    if not known.any():
+        return math.nan
+    confidence, predicted = probabilities[known].double().max(dim=1)
+    hits = (predicted == labels[known]).double()
+    index = (confidence * bins).ceil().long().clamp(1, bins) - 1
+    gaps = torch.zeros(bins, dtype=torch.float64).index_add_(0, index.cpu(), (hits - confidence).cpu())
+    return float(gaps.abs().sum() / len(hits))

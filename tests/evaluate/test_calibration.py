@@ -1,0 +1,45 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from lond.evaluate.calibration import expected_calibration_error
+
+
+def slow_ece(probabilities, labels, bins):
+    total, known = 0.0, [i for i, label in enumerate(labels) if label >= 0]
+    for number in range(bins):
+        lower, upper = number / bins, (number + 1) / bins
+        inside = [
+            i for i in known if (lower < max(probabilities[i]) <= upper) or (number == 0 and max(probabilities[i]) == 0)
+        ]
+        if inside:
+            accuracy = np.mean([int(np.argmax(probabilities[i])) == labels[i] for i in inside])
+            confidence = np.mean([max(probabilities[i]) for i in inside])
+            total += len(inside) / len(known) * abs(accuracy - confidence)
+    return total
+
+
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_equals_the_slow_reference(bins):
+    random = np.random.RandomState(0)
+    probabilities = random.dirichlet([0.5] * 4, 200)
+    labels = random.randint(-1, 4, 200)
+    got = expected_calibration_error(torch.from_numpy(probabilities), torch.from_numpy(labels), bins)
+    assert got == pytest.approx(slow_ece(probabilities, labels, bins), abs=1e-12)
+
+
+def test_by_hand():
+    probabilities = torch.tensor([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.4, 0.6]])
+    labels = torch.tensor([0, 1, 1, 1])
+    # 0.9 twice with accuracy 1/2, 0.6 twice with accuracy 1.
+    assert expected_calibration_error(probabilities, labels, 10) == pytest.approx((2 * 0.4 + 2 * 0.4) / 4)
+
+
+def test_right_and_sure_is_calibrated():
+    assert expected_calibration_error(torch.eye(3), torch.arange(3)) == 0
+
+
+def test_nothing_known_is_nan():
+    assert math.isnan(expected_calibration_error(torch.eye(2), torch.tensor([-1, -1])))
