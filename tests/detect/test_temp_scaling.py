@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from lond.detect import Evidence, TempScaling
-from lond.detect.temp_scaling import loss_and_slope
+from lond.detect.temp_scaling import best_temperature, loss_and_slope
 from lond.errors import ConfigError, DataError
 
 
@@ -92,3 +92,19 @@ def test_one_sample_is_enough() -> None:
 def test_refuses_settings_that_mean_nothing(settings: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="must be positive"):
         TempScaling(**settings)
+
+
+def test_best_temperature_is_the_minimum_of_a_fine_grid() -> None:
+    random = torch.Generator().manual_seed(3)
+    logits = 4 * torch.randn(400, 5, generator=random)
+    labels = torch.multinomial((logits / 2.5).softmax(dim=1), 1, generator=random).squeeze(1)
+    grid = torch.linspace(0.5, 6, 2000, dtype=torch.float64)
+    losses = [float(torch.nn.functional.cross_entropy(logits.double() / t, labels)) for t in grid]
+    best = float(grid[losses.index(min(losses))])
+    assert best_temperature(logits, labels) == pytest.approx(best, abs=0.003)
+
+
+def test_best_temperature_stays_in_its_range() -> None:
+    sure = 10 * torch.eye(3)
+    assert best_temperature(sure, torch.arange(3)) == pytest.approx(0.05, rel=1e-6)
+    assert best_temperature(sure, torch.tensor([1, 2, 0])) == pytest.approx(20, rel=1e-6)

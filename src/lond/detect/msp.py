@@ -11,7 +11,10 @@ from lond.detect.evidence import Evidence, part
 
 def msp_score(logits: Tensor) -> Tensor:
     """Return ``1 - max_c softmax(logits)_c``, ``(B, C) -> (B,)``; larger = more foreign."""
-    return 1 - F.softmax(logits.float(), dim=1).amax(dim=1)
+    probabilities = F.softmax(logits.float(), dim=1)
+    best = probabilities.argmax(dim=1, keepdim=True)
+    # Summing the others keeps apart what 1 - p rounds to the same 0.
+    return probabilities.scatter(1, best, 0.0).sum(dim=1)
 
 
 class MSP(Detector):

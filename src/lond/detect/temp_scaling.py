@@ -70,6 +70,25 @@ def fit_temperature(
     return fitted
 
 
+def best_temperature(logits: Tensor, labels: Tensor, lowest: float = 0.05, highest: float = 20.0) -> float:
+    """Return the T in [lowest, highest] of least mean cross-entropy, by bisection.
+
+    The cross-entropy is convex in 1 / T, so its slope changes sign at most once.
+
+    Args:
+        logits: ``(N, C)``.
+        labels: ``(N,)`` in ``0..C-1``.
+        lowest: smallest T considered; reached if the logits rank every label first.
+        highest: largest T considered; reached if the logits say nothing about the labels.
+    """
+    low, high = math.log(lowest), math.log(highest)
+    for _ in range(50):
+        middle = torch.tensor((low + high) / 2, dtype=torch.float64, device=logits.device)
+        _, slope = loss_and_slope(logits.detach(), labels, middle.exp())
+        low, high = (low, float(middle)) if slope >= 0 else (float(middle), high)
+    return math.exp((low + high) / 2)
+
+
 class TempScaling(Detector):
     """Temperature scaling (Guo et al., ICML 2017, arXiv 1706.04599), then MSP.
 

@@ -1,6 +1,7 @@
 """How good: accuracy, ranking of foreign images, quality of a partition against the truth."""
 
 from lond.evaluate.accuracy import accuracy, balanced_accuracy
+from lond.evaluate.calibration import expected_calibration_error
 from lond.evaluate.predictions import evaluate_predictions
 from lond.evaluate.ranking import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
 from lond.evaluate.selection import selection_quality
@@ -13,6 +14,7 @@ __all__ = [
     "auroc",
     "balanced_accuracy",
     "evaluate_predictions",
+    "expected_calibration_error",
     "fpr95",
     "fpr95_openood",
     "selection_quality",

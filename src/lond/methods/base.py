@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from lond.detect import Network
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 
 
@@ -49,6 +50,10 @@ class Method(nn.Module, ABC):
     @abstractmethod
     def predict(self, images: Tensor) -> Prediction:
         """Return class probabilities and foreign scores of normalised images ``(B, C, H, W)``."""
+
+    @abstractmethod
+    def network(self) -> Network:
+        """Return the trained network, opened for post-hoc detectors."""
 
     def extra_state(self) -> dict[str, Any]:
         """Return what a checkpoint needs besides parameters and buffers."""

@@ -33,6 +33,7 @@ from lond.losses import (
     soft_cross_entropy,
 )
 from lond.methods.base import Method, Survey, Task
+from lond.methods.opened import OpenedDual
 from lond.nets.dual import DualNet, DualOutput
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
 
@@ -248,6 +249,10 @@ class LondDrs(Method):
         # softmax(log p) is p / sum(p), also where every p underflows.
         probabilities = F.softmax(F.logsigmoid(log_odds), dim=1)
         return Prediction(probabilities, open_world_score(negatives, nearest), out.features.float(), log_odds)
+
+    def network(self) -> OpenedDual:
+        """Return the network, opened at its one-vs-all head."""
+        return OpenedDual(self.net, self.settings.temperature)
 
     def _prototype_logits(self, embeddings: Tensor) -> Tensor:
         return prototype_logits(embeddings, self.net.unit_prototypes(), self.settings.temperature)

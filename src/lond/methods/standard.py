@@ -12,6 +12,7 @@ from torch import Tensor
 from lond.detect import msp_score
 from lond.errors import ConfigError
 from lond.methods.base import Method, Survey, Task
+from lond.methods.opened import OpenedClassifier
 from lond.nets.classifier import Classifier
 from lond.types import Batch, Clock, Phase, Prediction, Stream, Term
 
@@ -58,3 +59,7 @@ class Standard(Method):
         out = self.net(images)
         logits = out.logits.float()
         return Prediction(F.softmax(logits, dim=1), msp_score(logits), out.features.float(), logits)
+
+    def network(self) -> OpenedClassifier:
+        """Return the classifier, opened at its last layers."""
+        return OpenedClassifier(self.net)

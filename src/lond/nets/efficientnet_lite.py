@@ -84,11 +84,19 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map images ``(B, in_channels, H, W)`` to features ``(B, 1280)``."""
+        return self.maps(x)[1].mean(dim=(2, 3))
+
+    def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the outputs ``(B, K, h, w)`` of the last block and of the 1 x 1 convolution on top of it."""
         x = self.stem(x)
         for block in self.blocks:
             x = block(x)
-        maps: Tensor = self.top(x)
-        return maps.mean(dim=(2, 3))
+        return x, self.top(x)
+
+    def after(self, block: int, maps: Tensor) -> Tensor:
+        """Return the features that follow from the topmost maps (0) or from those of the last block (1)."""
+        top: Tensor = self.top(maps) if block == 1 else maps
+        return top.mean(dim=(2, 3))
 
 
 class _ConvNorm(nn.Module):

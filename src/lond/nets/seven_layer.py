@@ -52,9 +52,17 @@ class SevenLayerCNN(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map images ``(B, C, H, W)`` to features ``(B, feature_size)``."""
-        for block in self.blocks:
-            x = block(x)
-        return torch.flatten(x, 1)
+        return torch.flatten(self.maps(x)[1], 1)
+
+    def maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the outputs ``(B, K, h, w)`` of the last block but one and of the last block."""
+        first, second, third = self.blocks
+        earlier = second(first(x))
+        return earlier, third(earlier)
+
+    def after(self, block: int, maps: Tensor) -> Tensor:
+        """Return the features that follow from the maps of the last block (0) or of the one before it (1)."""
+        return torch.flatten(self.blocks[2](maps) if block == 1 else maps, 1)
 
 
 def _block(in_channels: int, middle: int, out_channels: int) -> nn.Sequential:

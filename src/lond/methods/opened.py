@@ -1,0 +1,84 @@
+"""Trained networks, opened where post-hoc detectors look."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from lond.detect import Evidence, NoNetworkError
+from lond.losses import prototype_logits
+from lond.nets.classifier import Classifier
+from lond.nets.dual import DualNet
+
+
+class OpenedClassifier:
+    """A softmax classifier: features are the input of its last linear layer."""
+
+    def __init__(self, net: Classifier) -> None:
+        """Keep the network, which should be in evaluation mode."""
+        self.net = net
+
+    def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
+        """Return features and logits of normalised images, and the maps of the last two blocks if asked for."""
+        out = self.net(images)
+        return Evidence(out.features.float(), out.logits.float(), maps=_maps(self.net.backbone, images, maps))
+
+    def head(self, features: Tensor) -> Tensor:
+        """Map features to logits."""
+        logits: Tensor = self.net.last(features)
+        return logits.float()
+
+    def finish(self, block: int, maps: Tensor) -> Tensor:
+        """Return the logits that follow from maps."""
+        return self.head(self.net.neck(_after(self.net.backbone, block, maps)))
+
+
+class OpenedDual:
+    """The two-space network: features are the input of the one-vs-all head's last layer, logits its log odds."""
+
+    def __init__(self, net: DualNet, temperature: float) -> None:
+        """Keep the network, which should be in evaluation mode; ``temperature`` is tau of the prototype scores."""
+        self.net, self.temperature = net, temperature
+
+    def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
+        """Return features, log odds, embeddings and prototype scores, and the maps if asked for."""
+        out = self.net(images)
+        features = self.net.ova_head[:-1](out.features)
+        log_odds = self.head(features)
+        scores = log_odds
+        if self.net.prototypes_ready:
+            scores = prototype_logits(out.embedding, self.net.unit_prototypes(), self.temperature)
+        return Evidence(
+            features.float(),
+            log_odds,
+            maps=_maps(self.net.backbone, images, maps),
+            embeddings=out.embedding,
+            class_scores=scores,
+        )
+
+    def head(self, features: Tensor) -> Tensor:
+        """Map features to log odds."""
+        logits: Tensor = self.net.ova_head[-1](features).float().reshape(len(features), -1, 2)
+        return logits[..., 1] - logits[..., 0]
+
+    def finish(self, block: int, maps: Tensor) -> Tensor:
+        """Return the log odds that follow from maps."""
+        return self.head(self.net.ova_head[:-1](_after(self.net.backbone, block, maps)))
+
+
+def has_maps(backbone: nn.Module) -> bool:
+    """Tell whether a backbone can be opened before its last two blocks."""
+    return hasattr(backbone, "maps") and hasattr(backbone, "after")
+
+
+def _maps(backbone: nn.Module, images: Tensor, wanted: bool) -> tuple[Tensor, Tensor] | None:
+    if not wanted:
+        return None
+    if not has_maps(backbone):
+        raise NoNetworkError(f"the backbone {type(backbone).__name__} does not give the maps of its last two blocks")
+    earlier, last = backbone.maps(images)  # type: ignore[operator]  # has_maps has looked
+    return earlier, last
+
+
+def _after(backbone: nn.Module, block: int, maps: Tensor) -> Tensor:
+    features: Tensor = backbone.after(block, maps)  # type: ignore[operator]  # has_maps has looked
+    return features

@@ -1,0 +1,62 @@
+"""From a configuration to an untrained method and its views."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from lond.config import NetSettings, RunConfig, settings_class
+from lond.data.views import ViewMaker
+from lond.errors import ConfigError
+from lond.methods import METHODS, Method, Task
+from lond.nets.backbones import Backbone, build_backbone
+from lond.runs.data import Shape
+from lond.seeds import seed_global_state
+
+OWN_MODULE = "module:"
+"""What the name of a backbone begins with that is a module of the user's own."""
+
+
+def build(
+    config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module | None = None
+) -> tuple[Method, ViewMaker]:
+    """Return the untrained method and its views; ``backbone`` is a module to copy in place of the configured one.
+
+    Raises:
+        ConfigError: the settings are not those of the method, or the backbone cannot be built.
+    """
+    if not isinstance(config.settings, settings_class(config.method)):
+        found, wanted = type(config.settings).__name__, settings_class(config.method).__name__
+        raise ConfigError(f"method {config.method!r} needs settings of type {wanted}, not {found}")
+    if backbone is None and config.net.backbone.startswith(OWN_MODULE):
+        name = config.net.backbone.removeprefix(OWN_MODULE)
+        raise ConfigError(
+            f"the run was trained with a module of your own, {name}: in Python, "
+            f"load it with lond.LondClassifier.load(folder, backbone={name}(...))"
+        )
+    seed_global_state(config.train.seed, "initial weights")
+    views = config.views
+
+    def fresh_backbone() -> Backbone:
+        net: NetSettings = config.net
+        options: dict[str, Any] = {"in_channels": shape.channels, "image_size": shape.size}
+        if backbone is not None:
+            return build_backbone(copy.deepcopy(backbone), **options)
+        return build_backbone(
+            net.backbone, width=net.width, pretrained=net.pretrained, checkpoint_path=net.checkpoint_path, **options
+        )
+
+    method_class = METHODS[config.method][0]
+    method: Method = method_class(config.settings, Task(labels, len(shape.class_names), fresh_backbone))
+    for module in method.modules():
+        # Pretrained weights expect the normalisation they were trained with.
+        mean, std = getattr(module, "input_mean", None), getattr(module, "input_std", None)
+        if mean is not None and std is not None and shape.channels == 3:
+            views = replace(views, mean=tuple(mean), std=tuple(std))
+            break
+    return method, ViewMaker(views, shape.channels)
+
+

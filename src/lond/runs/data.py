@@ -1,0 +1,104 @@
+"""The data of a run: training and test set at one size, decoded where they fit into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from lond.config import RunConfig
+from lond.data.benchmarks import Benchmark, load_benchmark
+from lond.data.files import load_into_memory
+from lond.data.options import ReadOptions
+from lond.data.pixels import subset
+from lond.data.sources import has_split, load
+from lond.errors import DataError
+from lond.runs.tables import unreadable
+from lond.types import Problem, Samples
+
+MEMORY_LIMIT = 2 * 2**30
+"""Image files are held decoded in memory if they need at most this many bytes."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a network must know of the data."""
+
+    class_names: tuple[str, ...]
+    channels: int
+    size: tuple[int, int]
+
+
+def load_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any]]:
+    """Return training set, test set (if any) and manifest of a configuration."""
+    data = config.data
+    if not data.source:
+        benchmark: Benchmark = load_benchmark(data.benchmark)
+        return benchmark.train, benchmark.test, benchmark.manifest
+    train = in_memory(load(data.source, options=data.read))
+    options = reading_at(shape_of(train), data.read)
+    test = None
+    test_source = data.test_source or (data.source if has_split(data.source, "test", options) else "")
+    if test_source:
+        split = "test" if has_split(test_source, "test", options) else "train"
+        test = in_memory(load(test_source, split, class_names=train.class_names, options=options))
+    return train, test, {"noise": "the data's own; rates unknown"}
+
+
+def in_memory(samples: Samples) -> Samples:
+    """Return the samples decoded in memory, if they are small enough; what cannot be decoded goes into ``problems``.
+
+    Raises:
+        DataError: none of the images can be decoded.
+    """
+    pixels = samples.pixels
+    needed = len(pixels) * pixels.channels * pixels.size[0] * pixels.size[1]
+    if not pixels.crops_on_read or needed > MEMORY_LIMIT:
+        return samples
+    decoded, faults = load_into_memory(pixels), unreadable(pixels)
+    kept = torch.tensor([index for index in range(len(samples)) if index not in faults], dtype=torch.long)
+    if not len(kept):
+        raise DataError(f"none of the {len(samples)} images of {samples.origin} can be read")
+    return replace(
+        samples,
+        pixels=subset(decoded, kept) if faults else decoded,
+        labels=samples.labels[kept],
+        ids=tuple(samples.ids[index] for index in kept.tolist()),
+        true_labels=None if samples.true_labels is None else samples.true_labels[kept],
+        problems=samples.problems + tuple(Problem(samples.ids[index], reason) for index, reason in faults.items()),
+    )
+
+
+def reading_at(shape: Shape, options: ReadOptions) -> ReadOptions:
+    """Return the options that bring other images to the shape of the training images (only arrays are not square)."""
+    height, width = shape.size
+    return replace(options, size=height if height == width else None, channels=shape.channels)
+
+
+def check_fits(samples: Samples, shape: Shape) -> None:
+    """Refuse images that the network was not built for."""
+    found, wanted = (samples.pixels.channels, *samples.pixels.size), (shape.channels, *shape.size)
+    if found != wanted:
+        raise DataError(
+            f"the images of {samples.origin} have (channels, height, width) = {found}; the training images had {wanted}"
+        )
+
+
+def check_trainable(samples: Samples, test: Samples | None) -> None:
+    """Refuse a data set that nothing can be learned from.
+
+    Raises:
+        DataError: fewer than two classes or two labelled images, or test images of another shape.
+    """
+    if samples.num_classes < 2:
+        raise DataError(f"{samples.origin} has {samples.num_classes} class(es); a classifier needs at least two")
+    if int((samples.labels >= 0).sum()) < 2:
+        raise DataError(f"{samples.origin} has fewer than two labelled images")
+    if test is not None:
+        check_fits(test, shape_of(samples))
+
+
+def shape_of(samples: Samples) -> Shape:
+    """Return what a network must know of these samples."""
+    return Shape(samples.class_names, samples.pixels.channels, samples.pixels.size)

@@ -1,0 +1,118 @@
+"""From scores to decisions: a threshold at a chosen false-alarm rate, p-values, and calibrated probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.detect.conformal import p_values
+from lond.detect.temp_scaling import best_temperature
+from lond.detect.threshold import threshold_at
+from lond.errors import DataError
+from lond.evaluate import expected_calibration_error
+from lond.train.checkpoint import load_state, save_state
+from lond.types import Partition, Prediction
+
+DECISION = "decision.safetensors"
+
+FALSE_ALARM_RATE = 0.05
+"""Share of known images that is called foreign, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How scores become verdicts.
+
+    ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
+    ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
+    None where no labels were at hand to fit it.
+    """
+
+    threshold: float
+    false_alarm_rate: float
+    known_scores: Tensor
+    source: str
+    temperature: float = 1.0
+    ece_before: float | None = None
+    ece_after: float | None = None
+
+    def p_values(self, scores: Tensor) -> Tensor:
+        """Return the conformal p-value of each score ``(M,)``: how likely a known image scores at least as high."""
+        return p_values(scores, self.known_scores)
+
+    def probabilities(self, prediction: Prediction) -> Tensor:
+        """Return the calibrated class probabilities ``(M, C)``."""
+        return tempered(prediction.probabilities, self.temperature)
+
+
+def decide(known_scores: Tensor, false_alarm_rate: float, source: str) -> Decision:
+    """Return the decision from scores of known samples.
+
+    Raises:
+        DataError: there are too few of them for the rate.
+    """
+    threshold = threshold_at(known_scores, false_alarm_rate)
+    return Decision(threshold, false_alarm_rate, known_scores.sort().values, source)
+
+
+def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str) -> Decision:
+    """Return the decision from known images that were checked by a person.
+
+    The threshold uses all of them; the temperature those with a label. A set of one class tells nothing about
+    confusions between classes and is refused.
+
+    Args:
+        prediction: what the run says about N known images.
+        labels: ``(N,)`` true labels; unlabelled images are known but of no stated class. Foreign ones are left out.
+        false_alarm_rate: share of known images that may be called foreign.
+        source: where the images come from.
+
+    Raises:
+        DataError: the set is empty, too small for the rate, or of one class only.
+    """
+    known = labels != -1
+    if not known.any():
+        raise DataError(f"{source} holds no known images to calibrate on")
+    decision = decide(prediction.scores[known], false_alarm_rate, source)
+    labelled = labels >= 0
+    if not labelled.any():
+        return decision
+    if len(labels[labelled].unique()) < 2:
+        raise DataError(f"{source} holds images of one class only; calibration needs at least two")
+    probabilities, truth = prediction.probabilities[labelled], labels[labelled]
+    temperature = best_temperature(_logits(probabilities), truth)
+    return replace(
+        decision,
+        temperature=temperature,
+        ece_before=expected_calibration_error(probabilities, truth),
+        ece_after=expected_calibration_error(tempered(probabilities, temperature), truth),
+    )
+
+
+def trusted(partition: Partition | None, labels: Tensor, prediction: Prediction) -> Tensor:
+    """Return the mask ``(N,)`` of samples whose label the model, and the partition if there is one, agrees with."""
+    agrees = prediction.probabilities.argmax(dim=1) == labels
+    return agrees if partition is None else agrees & partition.clean.cpu()
+
+
+def save_decision(folder: Path, decision: Decision) -> None:
+    """Write the decision into a run folder."""
+    save_state(folder / DECISION, asdict(decision))
+
+
+def load_decision(folder: Path) -> Decision | None:
+    """Read the decision of a run folder, if it has one."""
+    return Decision(**load_state(folder / DECISION)) if (folder / DECISION).is_file() else None
+
+
+def tempered(probabilities: Tensor, temperature: float) -> Tensor:
+    """Return ``softmax(log p / T)``; for a softmax classifier this is ``softmax(z / T)``."""
+    return F.softmax(_logits(probabilities) / temperature, dim=1)
+
+
+def _logits(probabilities: Tensor) -> Tensor:
+    return probabilities.clamp_min(torch.finfo(torch.float32).tiny).log()

@@ -1,0 +1,111 @@
+"""A run's folder: whose it is, and the manifest that explains a result besides its configuration."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lond.config import RunConfig, to_dict
+from lond.data.noise import label_hash
+from lond.errors import ConfigError, DataError
+from lond.train.loop import CHECKPOINT
+from lond.types import Samples
+
+CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path} is damaged ({error})") from error
+    return content
+
+
+def claim(folder: Path, config: RunConfig) -> None:
+    """Make the folder, or check that it belongs to the same configuration.
+
+    Raises:
+        ConfigError: it holds another run, or something else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
+    if (folder / CONFIG).is_file():
+        changed = _differences(read_json(folder / CONFIG), to_dict(config))
+        if changed:
+            raise ConfigError(
+                f"{folder} holds a run with other settings ({', '.join(changed)}). "
+                "Choose another folder, or delete that one to start anew."
+            )
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty and holds no run. Choose another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:
+    """Refuse to go on with a run whose images or labels have changed.
+
+    Raises:
+        ConfigError: they have.
+    """
+    if not ((folder / CHECKPOINT).is_file() and (folder / MANIFEST).is_file()):
+        return
+    stored, asked = read_json(folder / MANIFEST)["data"], manifest["data"]
+    keys = ("images", "pixels_sha256", "labels_sha256")
+    for name in sorted(stored.keys() | asked.keys()):
+        old, new = stored.get(name, {}), asked.get(name, {})
+        if any(old.get(key) != new.get(key) for key in keys):
+            raise ConfigError(
+                f"{folder} holds a run on other data (the {name} images or labels have changed). "
+                "Choose another folder, or delete that one to start anew."
+            )
+
+
+def _differences(stored: dict[str, Any], asked: dict[str, Any], where: str = "") -> list[str]:
+    """Return the dotted names of settings that differ; where the data lie does not matter."""
+    changed = []
+    for key in sorted(stored.keys() | asked.keys()):
+        name, old, new = f"{where}{key}", stored.get(key), asked.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changed += _differences(old, new, f"{name}.")
+        elif old != new and name != "data.benchmark.root":
+            changed.append(name)
+    return changed
+
+
+def make_manifest(samples: Samples, test: Samples | None, noise: dict[str, Any]) -> dict[str, Any]:
+    """Return what explains a result besides its configuration: data, noise, versions."""
+    sets = {"train": samples} | ({"test": test} if test is not None else {})
+    return {
+        "class_names": samples.class_names,
+        "channels": samples.pixels.channels,
+        "size": samples.pixels.size,
+        "data": {
+            name: {
+                "origin": part.origin,
+                "images": len(part),
+                "pixels_sha256": part.pixels.fingerprint(),
+                "labels_sha256": label_hash(part.labels),
+                "problems": [{"id": problem.id, "reason": problem.reason} for problem in part.problems],
+            }
+            for name, part in sets.items()
+        },
+        "noise": noise,
+        "versions": {name: _version(name) for name in ("lond", "torch", "numpy", "lightning-fabric")},
+        "python": platform.python_version(),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

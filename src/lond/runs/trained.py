@@ -1,0 +1,134 @@
+"""A trained run: read from its folder, written to one, asked for predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from lond.config import RunConfig, run_config_from_dict, to_dict
+from lond.data.batches import ordered_views
+from lond.data.sources import load
+from lond.data.views import ViewMaker
+from lond.errors import DataError
+from lond.methods import Method
+from lond.runs.build import build
+from lond.runs.data import Shape, check_fits, in_memory, reading_at
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, read_json
+from lond.runs.tables import Columns, read_columns, write_columns
+from lond.train.checkpoint import load_state, save_state
+from lond.train.log import write_json
+from lond.train.loop import CHECKPOINT, Result
+from lond.train.runtime import Runtime
+from lond.types import Prediction, Samples
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A trained run, ready to predict."""
+
+    config: RunConfig
+    shape: Shape
+    method: Method
+    views: ViewMaker
+    threshold: float | None
+
+    def read(self, source: object, split: str = "test") -> Samples:
+        """Load images at the run's size; labels are mapped onto its classes."""
+        options = reading_at(self.shape, self.config.data.read)
+        samples = in_memory(load(source, split, class_names=self.shape.class_names, options=options))
+        check_fits(samples, self.shape)
+        return samples
+
+    @torch.no_grad()
+    def predict(self, samples: Samples, runtime: Runtime | None = None) -> Prediction:
+        """Return what the run says about every sample, on the CPU; labels play no part."""
+        runtime = runtime or Runtime()
+        self.method.to(runtime.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+        batch_size, parts = self.config.train.evaluation_batch, []
+        for images in ordered_views(samples.pixels, self.views, batch_size, runtime.device):
+            with runtime.autocast():
+                parts.append(self.method.predict(images))
+        if not parts:
+            raise DataError(f"{samples.origin} holds no images")
+        names = [field.name for field in fields(Prediction)]
+        return Prediction(*(torch.cat([getattr(part, name).float().cpu() for part in parts]) for name in names))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run with all that its folder holds: manifest, checkpoint state, outcome, and verdicts (empty if none)."""
+
+    run: LoadedRun
+    manifest: dict[str, Any]
+    state: dict[str, Any]
+    outcome: dict[str, Any]
+    verdicts: Columns
+
+    @property
+    def result(self) -> Result:
+        """Means over the last epochs, and the record of every epoch."""
+        return Result(self.outcome["metrics"], self.state["history"])
+
+
+def load_run(folder: Path | str) -> LoadedRun:
+    """Read a run folder.
+
+    Raises:
+        DataError: the folder holds no trained run.
+    """
+    return load_trained(Path(folder)).run
+
+
+def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
+    """Read a run folder with everything in it; ``backbone`` as at ``build``.
+
+    Raises:
+        DataError: the folder holds no trained run, or a damaged one.
+    """
+    for name in (CONFIG, MANIFEST, CHECKPOINT):
+        if not (folder / name).is_file():
+            raise DataError(
+                f"{folder} is not a trained run: it has no {name}. Train one with: lond train --out {folder}"
+            )
+    config = run_config_from_dict(read_json(folder / CONFIG))
+    manifest = read_json(folder / MANIFEST)
+    shape = Shape(tuple(manifest["class_names"]), manifest["channels"], tuple(manifest["size"]))
+    state = load_state(folder / CHECKPOINT)
+    # The weights come from the checkpoint: pretrained ones need not be at hand any more.
+    untrained = replace(config, net=replace(config.net, pretrained=False, checkpoint_path=None))
+    method, views = build(untrained, shape, torch.empty(0, dtype=torch.long), backbone)
+    try:
+        method.load_state_dict(state["method"])
+    except RuntimeError as error:
+        raise DataError(f"the checkpoint of {folder} does not fit its network: {error}") from error
+    method.load_extra_state(state["extra"])
+    outcome = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
+    verdicts = read_columns(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
+    run = LoadedRun(config, shape, method, views, outcome.get("threshold"))
+    return Trained(run, manifest, state, outcome, verdicts)
+
+
+def save_trained(folder: Path, trained: Trained) -> None:
+    """Write a run folder.
+
+    Raises:
+        ConfigError: the folder holds something else.
+    """
+    claim(folder, trained.run.config)
+    write_json(folder / CONFIG, to_dict(trained.run.config))
+    write_json(folder / MANIFEST, trained.manifest)
+    save_state(folder / CHECKPOINT, trained.state)
+    write_outcome(folder, trained)
+
+
+def write_outcome(folder: Path, trained: Trained) -> None:
+    """Write the metrics with the decision threshold, and a verdict on every training sample."""
+    write_json(folder / METRICS, trained.outcome)
+    if trained.verdicts:
+        write_columns(folder / VERDICTS, trained.verdicts)
+
+
