@@ -9,7 +9,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import csv
 import sys
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +21,16 @@ from rich.table import Table
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
 from lond.demo import REPORT, run_demo
+from lond.detect import DETECTORS
 from lond.errors import ConfigError, DataError, LondError
 from lond.evaluate import evaluate_predictions
 from lond.methods import METHODS
 from lond.presets import PRESETS, own_data, preset, with_method
-from lond.runs import METRICS, LoadedRun, load_run, train_run
-from lond.runs.data import load_data
+from lond.runs import METRICS, LoadedRun, load_run, save_decision, train_run
+from lond.runs import calibrate as calibrate_run
+from lond.runs.data import load_data, with_root
+from lond.runs.decision import FALSE_ALARM_RATE
+from lond.runs.detection import detect_run
 from lond.runs.tables import prediction_rows
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
@@ -134,6 +138,49 @@ def predict(
 
 
 @app.command()
+def calibrate(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    known: Annotated[str, typer.Option(help="Checked images of known classes that were not trained on.")],
+    rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
+) -> None:
+    """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
+    run = load_run(folder)
+    samples = run.read(known)
+    decision = calibrate_run(run.predict(samples), samples.labels, rate, samples.origin)
+    save_decision(folder, decision)
+    out.print(
+        f"threshold {decision.threshold:.4g} from {len(decision.known_scores)} known images, false alarms {rate:.1%}"
+    )
+    if decision.ece_before is not None and decision.ece_after is not None:
+        change = f"{100 * decision.ece_before:.2f} % -> {100 * decision.ece_after:.2f} %"
+        out.print(f"temperature {decision.temperature:.3f}, calibration error (ECE) {change}")
+
+
+@app.command()
+def detect(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    known: Annotated[str, typer.Option(help="Images of known classes; the run's own test set if left out.")] = "",
+    foreign: Annotated[str, typer.Option(help="Images of no known class.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="Folder for table and figures.")] = None,
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
+    only: Annotated[str, typer.Option(help="Detectors with commas, e.g. knn,mds; all if left out.")] = "",
+) -> None:
+    """Compare all detectors on a trained run: table, score histograms and ROC curves."""
+    if bool(known) != bool(foreign):
+        raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
+    target = save or folder / "detect"
+    target.mkdir(parents=True, exist_ok=True)
+    results = detect_run(folder, known, foreign, root, _names(only, DETECTORS), target)
+    table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
+    for result in results:
+        shares = [result.figures[name] for name in ("auroc", "fpr95", "aupr_known", "aupr_foreign")]
+        cells = [f"{100 * share:.2f}" for share in shares]
+        table.add_row(result.name, result.fitted_on, *cells, f"{result.seconds:.2f}")
+    out.print(table)
+    out.print(f"table and figures: {target}", soft_wrap=True)
+
+
+@app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder for runs, figures and report.")] = Path("runs/demo"),
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
@@ -162,15 +209,11 @@ def _config(source: str, preset_name: str, method: str, root: str, test: str) ->
         raise ConfigError("--test goes with SOURCE; a preset has its own test data")
     if source:
         return with_method(own_data(source, test), method)
-    config = preset(preset_name, method)
-    return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
+    return with_root(preset(preset_name, method), root)
 
 
 def _own_test_set(run: LoadedRun, root: str) -> Samples:
-    config = run.config
-    if root:
-        config = replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
-    test = load_data(config)[1]
+    test = load_data(with_root(run.config, root))[1]
     if test is None:
         raise DataError("the run was trained without test data; name some with --data")
     # The folder may have gained classes since: the run's own count.
@@ -183,6 +226,14 @@ def _make_room(file: Path | None) -> None:
         if file.is_dir():
             raise ConfigError(f"--out {file} is a folder; name a file")
         file.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _names(text: str, known: Mapping[str, object]) -> list[str] | None:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(f"there is no {unknown[0]!r}; choose from: {', '.join(known)}")
+    return names or None
 
 
 def _numbers(text: str) -> list[int]:

@@ -30,6 +30,10 @@ class DataSettings:
     """Folder, table or .npz file of one's own."""
     test_source: str = ""
     """Test data; empty = the source's own test split, if it has one."""
+    hold_out: float = 0.0
+    """Share of every class that is not trained on but kept for the decision threshold."""
+    split_seed: int = 0
+    """Seed of that split."""
     read: ReadOptions = ReadOptions()
 
 

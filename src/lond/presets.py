@@ -110,7 +110,7 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
         DataError: the source cannot be read.
     """
     side = min(load(source).pixels.size)
-    data = DataSettings(source=source, test_source=test_source, read=ReadOptions(size=side))
+    data = DataSettings(source=source, test_source=test_source, hold_out=0.1, read=ReadOptions(size=side))
     if side > SMALL_IMAGE:
         large = replace(web(""), data=data, net=NetSettings("efficientnet-lite0", pretrained=True))
         return replace(large, train=replace(large.train, epochs=40))

@@ -35,7 +35,9 @@ def test_refuses_shares_that_mean_nothing(share):
 
 def test_take_keeps_all_parts_together():
     images = torch.arange(4, dtype=torch.uint8).view(4, 1, 1, 1).expand(4, 1, 8, 8)
-    samples = Samples(ArrayPixels(images), torch.tensor([0, 1, 0, 1]), ("a", "b"), ("p", "q", "r", "s"), torch.tensor([0, 0, -1, 1]))
+    samples = Samples(
+        ArrayPixels(images), torch.tensor([0, 1, 0, 1]), ("a", "b"), ("p", "q", "r", "s"), torch.tensor([0, 0, -1, 1])
+    )
     part = take(samples, torch.tensor([3, 1]))
     assert part.ids == ("s", "q")
     assert part.labels.tolist() == [1, 1]

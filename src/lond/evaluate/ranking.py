@@ -115,6 +115,27 @@ def aupr_foreign(scores: Tensor, foreign: Tensor) -> float:
     return _area_under_precision_recall(scores, foreign)
 
 
+def roc_points(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the ROC curve with foreign as the positive class: one point a distinct score, after (0, 0).
+
+    Args:
+        scores: ``(N,)``, larger = more foreign.
+        foreign: ``(N,)`` bool.
+
+    Returns:
+        False-positive and true-positive rates, each ``(T + 1,)`` float64.
+
+    Raises:
+        ValueError: If shapes or dtypes are wrong, a score is not finite, or one of the groups is empty.
+    """
+    scores, foreign = _checked(scores, foreign)
+    if not foreign.any() or foreign.all():
+        raise ValueError("a ROC curve needs both known and foreign samples")
+    positives, negatives = _cumulative_counts(scores, foreign)
+    start = torch.zeros(1, dtype=torch.float64)
+    return torch.cat([start, negatives / negatives[-1]]), torch.cat([start, positives / positives[-1]])
+
+
 def _checked(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
     """Return both on the CPU, scores in float64; refuse what would give a silent wrong number."""
     if scores.shape != foreign.shape or scores.dim() != 1:

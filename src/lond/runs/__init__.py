@@ -6,10 +6,11 @@ epoch), ``checkpoint.safetensors`` (complete state), ``metrics.json`` (result) a
 
 from lond.runs.build import build
 from lond.runs.data import Shape, in_memory, load_data, shape_of
+from lond.runs.decision import FALSE_ALARM_RATE, Decision, calibrate, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS
 from lond.runs.tables import PredictionTable, prediction_rows
 from lond.runs.trained import LoadedRun, Trained, load_run, load_trained, save_trained
-from lond.runs.training import FALSE_ALARM_RATE, decision_threshold, train_run, train_samples
+from lond.runs.training import train_run, train_samples
 
 __all__ = [
     "CONFIG",
@@ -17,17 +18,19 @@ __all__ = [
     "MANIFEST",
     "METRICS",
     "VERDICTS",
+    "Decision",
     "LoadedRun",
     "PredictionTable",
     "Shape",
     "Trained",
     "build",
-    "decision_threshold",
+    "calibrate",
     "in_memory",
     "load_data",
     "load_run",
     "load_trained",
     "prediction_rows",
+    "save_decision",
     "save_trained",
     "shape_of",
     "train_run",

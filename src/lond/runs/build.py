@@ -58,5 +58,3 @@ def build(
             views = replace(views, mean=tuple(mean), std=tuple(std))
             break
     return method, ViewMaker(views, shape.channels)
-
-

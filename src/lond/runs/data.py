@@ -11,8 +11,8 @@ from lond.config import RunConfig
 from lond.data.benchmarks import Benchmark, load_benchmark
 from lond.data.files import load_into_memory
 from lond.data.options import ReadOptions
-from lond.data.pixels import subset
 from lond.data.sources import has_split, load
+from lond.data.split import hold_out, take
 from lond.errors import DataError
 from lond.runs.tables import unreadable
 from lond.types import Problem, Samples
@@ -46,6 +46,19 @@ def load_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any
     return train, test, {"noise": "the data's own; rates unknown"}
 
 
+def with_root(config: RunConfig, root: str) -> RunConfig:
+    """Return the configuration with a benchmark's files at another place; an empty text changes nothing."""
+    if not root:
+        return config
+    return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
+
+
+def learned_from(config: RunConfig, samples: Samples) -> Samples:
+    """Return the training samples without those that are held out."""
+    kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
+    return take(samples, kept) if len(held) else samples
+
+
 def in_memory(samples: Samples) -> Samples:
     """Return the samples decoded in memory, if they are small enough; what cannot be decoded goes into ``problems``.
 
@@ -60,14 +73,9 @@ def in_memory(samples: Samples) -> Samples:
     kept = torch.tensor([index for index in range(len(samples)) if index not in faults], dtype=torch.long)
     if not len(kept):
         raise DataError(f"none of the {len(samples)} images of {samples.origin} can be read")
-    return replace(
-        samples,
-        pixels=subset(decoded, kept) if faults else decoded,
-        labels=samples.labels[kept],
-        ids=tuple(samples.ids[index] for index in kept.tolist()),
-        true_labels=None if samples.true_labels is None else samples.true_labels[kept],
-        problems=samples.problems + tuple(Problem(samples.ids[index], reason) for index, reason in faults.items()),
-    )
+    problems = samples.problems + tuple(Problem(samples.ids[index], reason) for index, reason in faults.items())
+    samples = replace(samples, pixels=decoded, problems=problems)
+    return take(samples, kept) if faults else samples
 
 
 def reading_at(shape: Shape, options: ReadOptions) -> ReadOptions:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lond.config import RunConfig, to_dict
+from lond.config import RunConfig, run_config_from_dict, to_dict
 from lond.data.noise import label_hash
 from lond.errors import ConfigError, DataError
 from lond.train.loop import CHECKPOINT
@@ -39,7 +39,9 @@ def claim(folder: Path, config: RunConfig) -> None:
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
     if (folder / CONFIG).is_file():
-        changed = _differences(read_json(folder / CONFIG), to_dict(config))
+        # Read as settings first: what an older version did not write yet has its default.
+        stored = run_config_from_dict(read_json(folder / CONFIG))
+        changed = _differences(to_dict(stored), to_dict(config))
         if changed:
             raise ConfigError(
                 f"{folder} holds a run with other settings ({', '.join(changed)}). "

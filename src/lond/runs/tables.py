@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,29 +45,34 @@ def unreadable(pixels: Pixels) -> dict[int, str]:
 def prediction_rows(
     run: LoadedRun, samples: Samples, prediction: Prediction, threshold: float | None = None
 ) -> PredictionTable:
-    """Return class, probability, foreign score and verdict (known, foreign or unreadable) of every image.
+    """Return class, probability, foreign score, p-value and verdict (known, foreign or unreadable) of every image.
+
+    The p-value is the share of known calibration images that score at least as high; it is empty if the run has no
+    decision.
 
     Raises:
         DataError: neither the run nor the caller has a threshold.
     """
-    threshold = run.threshold if threshold is None else threshold
+    decision, threshold = run.decision, run.threshold if threshold is None else threshold
     if threshold is None:
         raise DataError("the run has no stored threshold (too few trusted samples); choose one with --threshold")
-    columns = ("id", "class", "probability", "foreign_score", "verdict", "reason")
-    empty, faults = dict.fromkeys(columns, ""), unreadable(samples.pixels)
-    best = prediction.probabilities.max(dim=1)
-    said = zip(samples.ids, best.indices.tolist(), best.values.tolist(), prediction.scores.tolist(), strict=True)
-    rows = []
-    for index, (name, label, probability, score) in enumerate(said):
-        if index in faults:
-            rows.append(empty | {"id": name, "verdict": str(Verdict.UNREADABLE), "reason": faults[index]})
-            continue
-        numbers = {"probability": f"{probability:.6g}", "foreign_score": f"{score:.6g}"}
-        verdict = str(Verdict.FOREIGN) if score > threshold else "known"
-        rows.append(empty | numbers | {"id": name, "class": run.shape.class_names[label], "verdict": verdict})
-    for problem in samples.problems:
-        rows.append(empty | {"id": problem.id, "verdict": str(Verdict.UNREADABLE), "reason": problem.reason})
-    return PredictionTable(columns, rows)
+    names = ("id", "class", "probability", "foreign_score", "p_value", "verdict", "reason")
+    best = (prediction.probabilities if decision is None else decision.probabilities(prediction)).max(dim=1)
+    columns = {
+        "id": list(samples.ids),
+        "class": _named(best.indices, run.shape.class_names),
+        "probability": _numbers(best.values),
+        "foreign_score": _numbers(prediction.scores),
+        "p_value": [""] * len(samples) if decision is None else _numbers(decision.p_values(prediction.scores)),
+        "verdict": [str(Verdict.FOREIGN) if score > threshold else "known" for score in prediction.scores.tolist()],
+        "reason": [""] * len(samples),
+    }
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    empty = dict.fromkeys(names, "") | {"verdict": str(Verdict.UNREADABLE)}
+    for index, reason in unreadable(samples.pixels).items():
+        rows[index] = empty | {"id": samples.ids[index], "reason": reason}
+    rows += [empty | {"id": problem.id, "reason": problem.reason} for problem in samples.problems]
+    return PredictionTable(names, rows)
 
 
 def judge_samples(samples: Samples, prediction: Prediction, threshold: float | None) -> list[Verdict]:
@@ -79,11 +85,16 @@ def judge_samples(samples: Samples, prediction: Prediction, threshold: float | N
 
 
 def verdict_columns(
-    samples: Samples, prediction: Prediction, verdicts: list[Verdict], partition: Partition | None = None
+    samples: Samples,
+    prediction: Prediction,
+    verdicts: list[Verdict],
+    partition: Partition | None = None,
+    kept: Tensor | None = None,
 ) -> Columns:
-    """Return the table of training samples: label, verdict, suggested label (none for foreign images) and scores.
+    """Return the table of samples: label, verdict, suggested label (none for foreign images) and scores.
 
     The last training partition with its weights and margins, and the true labels, stand beside them where known.
+    ``kept`` ``(M,)`` are the samples that the partition speaks of, if not all; the others were held out.
     """
     names, best = samples.class_names, prediction.probabilities.max(dim=1)
     suggestions = _named(best.indices, names)
@@ -97,11 +108,12 @@ def verdict_columns(
     }
     if partition is not None:
         partition = partition.to("cpu")
+        trained_on = range(len(samples)) if kept is None else kept.tolist()
         columns |= {
-            "partition": partition.names(),
-            "weight": _numbers(partition.weights),
-            "neighbour_margin": _numbers(partition.neighbour_margin),
-            "negative_margin": _numbers(partition.negative_margin),
+            "partition": _spread(partition.names(), trained_on, len(samples), "held out"),
+            "weight": _spread(_numbers(partition.weights), trained_on, len(samples)),
+            "neighbour_margin": _spread(_numbers(partition.neighbour_margin), trained_on, len(samples)),
+            "negative_margin": _spread(_numbers(partition.negative_margin), trained_on, len(samples)),
         }
     if samples.true_labels is not None:
         columns["true_label"] = _named(samples.true_labels, names)
@@ -123,6 +135,14 @@ def read_columns(path: Path) -> Columns:
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     return {name: [row[at] for row in rows] for at, name in enumerate(header)}
+
+
+def _spread(texts: list[str], places: Iterable[int], length: int, otherwise: str = "") -> list[str]:
+    """Put texts at their places in a column."""
+    column = [otherwise] * length
+    for place, text in zip(places, texts, strict=True):
+        column[place] = text
+    return column
 
 
 def _named(labels: Tensor, names: tuple[str, ...]) -> list[str]:

@@ -17,6 +17,7 @@ from lond.errors import DataError
 from lond.methods import Method
 from lond.runs.build import build
 from lond.runs.data import Shape, check_fits, in_memory, reading_at
+from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, read_json
 from lond.runs.tables import Columns, read_columns, write_columns
 from lond.train.checkpoint import load_state, save_state
@@ -34,7 +35,12 @@ class LoadedRun:
     shape: Shape
     method: Method
     views: ViewMaker
-    threshold: float | None
+    decision: Decision | None
+
+    @property
+    def threshold(self) -> float | None:
+        """The score above which an image is foreign."""
+        return None if self.decision is None else self.decision.threshold
 
     def read(self, source: object, split: str = "test") -> Samples:
         """Load images at the run's size; labels are mapped onto its classes."""
@@ -108,7 +114,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     method.load_extra_state(state["extra"])
     outcome = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
     verdicts = read_columns(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
-    run = LoadedRun(config, shape, method, views, outcome.get("threshold"))
+    run = LoadedRun(config, shape, method, views, load_decision(folder))
     return Trained(run, manifest, state, outcome, verdicts)
 
 
@@ -128,7 +134,8 @@ def save_trained(folder: Path, trained: Trained) -> None:
 def write_outcome(folder: Path, trained: Trained) -> None:
     """Write the metrics with the decision threshold, and a verdict on every training sample."""
     write_json(folder / METRICS, trained.outcome)
+    # A decision made since on checked images must survive a second look at a finished run.
+    if trained.run.decision is not None and not (folder / DECISION).is_file():
+        save_decision(folder, trained.run.decision)
     if trained.verdicts:
         write_columns(folder / VERDICTS, trained.verdicts)
-
-

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from lond.config import RunConfig, to_dict
-from lond.detect.threshold import threshold_at
+from lond.data.split import hold_out, take
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, load_data, shape_of
+from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide, trusted
 from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
@@ -21,8 +23,8 @@ from lond.train.loop import Result, Trainer
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Partition, Prediction, Samples
 
-FALSE_ALARM_RATE = 0.05
-"""Share of known images that the stored threshold calls foreign."""
+HELD_OUT, IN_TRAINING = "held-out samples the model agrees with", "training samples judged clean"
+"""Where a threshold comes from."""
 
 
 def train_run(
@@ -67,16 +69,18 @@ def train_samples(
     if folder is not None:
         claim(folder, config)
         check_same_data(folder, manifest)
+    kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
+    learned_from = take(samples, kept) if len(held) else samples
     runtime = Runtime(runtime_settings)
     try:
-        method, views = build(config, shape_of(samples), samples.labels, backbone)
+        method, views = build(config, shape_of(samples), learned_from.labels, backbone)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
             write_json(keeper / CONFIG, to_dict(config))
             write_json(keeper / MANIFEST, manifest)
         trainer = Trainer(
             method,
-            samples,
+            learned_from,
             views,
             config.train,
             config.optimiser,
@@ -88,8 +92,8 @@ def train_samples(
         )
         trainer.resume()
         result = trainer.run()
-        prediction = trainer.predict(samples)
-        trained = _trained(trainer, config, manifest, result, prediction, false_alarm_rate)
+        said = Said(samples, trainer.predict(samples), kept, held)
+        trained = _trained(trainer, config, manifest, result, said, false_alarm_rate)
         if keeper is not None:
             write_outcome(keeper, trained)
         runtime.barrier()
@@ -98,18 +102,29 @@ def train_samples(
     return trained
 
 
+@dataclass(frozen=True)
+class Said:
+    """What a trained method says about all samples, of which it learned from those at ``kept``, not from ``held``."""
+
+    samples: Samples
+    prediction: Prediction
+    kept: Tensor
+    held: Tensor
+
+
 def _trained(
     trainer: Trainer,
     config: RunConfig,
     manifest: dict[str, Any],
     result: Result,
-    prediction: Prediction,
+    said: Said,
     false_alarm_rate: float,
 ) -> Trained:
-    """Gather what a finished run leaves: its metrics with the decision threshold, and a verdict on every sample."""
-    method, samples, partition = trainer.method, trainer.samples, trainer.method.partition
+    """Gather what a finished run leaves: its metrics with the decision, and a verdict on every sample."""
+    method, samples, prediction, partition = trainer.method, said.samples, said.prediction, trainer.method.partition
     seconds = [sum(record["seconds"].values()) for record in result.history]
-    threshold = decision_threshold(partition, samples, prediction, false_alarm_rate)
+    decision = make_decision(said, partition, false_alarm_rate)
+    threshold = None if decision is None else decision.threshold
     outcome: dict[str, Any] = {
         "method": config.method,
         "epochs": config.train.epochs,
@@ -117,25 +132,30 @@ def _trained(
         "seed": config.train.seed,
         "metrics": result.metrics,
         "threshold": threshold,
+        "threshold_from": None if decision is None else decision.source,
         "false_alarm_rate": false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }
     verdicts = judge_samples(samples, prediction, threshold)
     if samples.true_labels is not None:
         outcome["verdicts"] = verdict_quality(verdicts, samples.labels, samples.true_labels)
-    columns = verdict_columns(samples, prediction, verdicts, partition)
-    run = LoadedRun(config, shape_of(samples), method, trainer.views, threshold)
+    columns = verdict_columns(samples, prediction, verdicts, partition, said.kept)
+    run = LoadedRun(config, shape_of(samples), method, trainer.views, decision)
     return Trained(run, manifest, trainer.state(), outcome, columns)
 
 
-def decision_threshold(
-    partition: Partition | None, samples: Samples, prediction: Prediction, false_alarm_rate: float = FALSE_ALARM_RATE
-) -> float | None:
-    """Return the threshold from the trusted training samples, or None where there are too few of them."""
-    trusted = prediction.probabilities.argmax(dim=1) == samples.labels
-    if partition is not None:
-        trusted &= partition.clean.cpu()
-    try:
-        return threshold_at(prediction.scores[trusted], false_alarm_rate)
-    except DataError:
-        return None
+def make_decision(said: Said, partition: Partition | None, false_alarm_rate: float) -> Decision | None:
+    """Return the decision from held-out samples whose label the model agrees with, else from such training samples.
+
+    A model knows its training samples better than new ones, so the second kind of threshold gives more false alarms
+    on new images than asked for. None where there are too few samples for the rate.
+    """
+    agrees = trusted(None, said.samples.labels, said.prediction)
+    clean = said.kept if partition is None else said.kept[partition.clean.cpu()]
+    rows = {HELD_OUT: said.held[agrees[said.held]], IN_TRAINING: clean[agrees[clean]]}
+    for source, indices in rows.items():
+        try:
+            return decide(said.prediction.scores[indices], false_alarm_rate, source)
+        except DataError:
+            continue
+    return None

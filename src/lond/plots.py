@@ -1,0 +1,97 @@
+"""Figures in one style; needs matplotlib (extra ``plots``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from lond.errors import MissingDependencyError
+from lond.evaluate.ranking import roc_points
+
+if TYPE_CHECKING:
+    from lond.runs.detection import DetectorResult
+
+KNOWN, FOREIGN = "#2f6fde", "#c2571a"
+"""Colours of known and foreign images."""
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "svg.hashsalt": "lond",
+    "figure.dpi": 130,
+}
+
+
+def import_pyplot() -> Any:
+    """Return matplotlib.pyplot with a backend that needs no screen.
+
+    Raises:
+        MissingDependencyError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingDependencyError("figures need matplotlib: pip install 'lond[plots]'") from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as pyplot
+
+    return pyplot
+
+
+def title_of(result: DetectorResult) -> str:
+    """Return the name of a detector and what it was fitted on."""
+    return result.name if result.fitted_on == "-" else f"{result.name} ({result.fitted_on})"
+
+
+def draw_histograms(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> list[Path]:
+    """Draw the scores of known and foreign images for every detector, in small multiples."""
+    pyplot = import_pyplot()
+    columns = min(4, len(results))
+    rows = -(-len(results) // columns)
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(rows, columns, figsize=(2.6 * columns, 1.9 * rows), squeeze=False)
+        for axis, result in zip(axes.flat, results, strict=False):
+            for mask, colour, label in ((~foreign, KNOWN, "known"), (foreign, FOREIGN, "foreign")):
+                values = result.scores[mask].double().numpy()
+                axis.hist(values, bins=40, density=True, color=colour, alpha=0.55, label=label)
+            axis.set_title(f"{title_of(result)}  AUROC {100 * result.figures['auroc']:.1f}")
+            axis.set_yticks([])
+        for axis in list(axes.flat)[len(results) :]:
+            axis.set_visible(False)
+        axes[0][0].legend()
+        figure.supxlabel("foreign score (larger = more foreign)", fontsize=9)
+        return _save(figure, path)
+
+
+def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> list[Path]:
+    """Draw the ROC curve of every detector: foreign images flagged against known images flagged."""
+    pyplot = import_pyplot()
+    with pyplot.rc_context(STYLE):
+        figure, axis = pyplot.subplots(figsize=(6.4, 4.4))
+        colours = pyplot.get_cmap("turbo")
+        for place, result in enumerate(sorted(results, key=lambda r: -r.figures["auroc"])):
+            false_alarms, hits = roc_points(result.scores, foreign)
+            label = f"{title_of(result)}  {100 * result.figures['auroc']:.1f}"
+            axis.plot(false_alarms, hits, lw=1.4, color=colours((place + 0.5) / len(results)), label=label)
+        axis.plot([0, 1], [0, 1], color="0.7", lw=0.8, ls="--")
+        axis.set(xlabel="share of known images flagged", ylabel="share of foreign images flagged")
+        axis.set(xlim=(0, 1), ylim=(0, 1.005))
+        axis.legend(title="detector, AUROC", loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+        return _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> list[Path]:
+    """Write PNG and SVG, close the figure, and return both paths."""
+    figure.tight_layout()
+    paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    for target in paths:
+        figure.savefig(target, bbox_inches="tight", metadata={"Date": None} if target.suffix == ".svg" else None)
+    import_pyplot().close(figure)
+    return paths

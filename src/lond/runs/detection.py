@@ -1,0 +1,187 @@
+"""All detectors on one trained run: the evidence is extracted once, every detector fitted, scored and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lond.data.batches import ordered_views
+from lond.detect import DETECTORS, Detector, Evidence, NoNetworkError, trusted_only
+from lond.detect.evidence import joined
+from lond.errors import DataError
+from lond.evaluate.predictions import RANKINGS
+from lond.plots import draw_histograms, draw_roc
+from lond.runs.data import learned_from, load_data, with_root
+from lond.runs.decision import trusted
+from lond.runs.trained import LoadedRun, load_run
+from lond.train.log import write_json
+from lond.train.runtime import Runtime
+from lond.types import FOREIGN, Samples
+
+FITTED_ON_TRAINING = ("knn", "mds", "openmax", "ngc-prototype")
+"""Detectors that are fitted twice: on all training samples, foreign ones among them, and on the trusted ones."""
+
+FITTED_ON_TRUSTED = ("temp-scaling", "react")
+"""Detectors that want a clean validation set; lacking one, they are fitted on the trusted training samples."""
+
+ALL, CLEAN, NOTHING = "all", "clean", "-"
+"""What a detector was fitted on."""
+
+
+@dataclass(frozen=True)
+class DetectorResult:
+    """One detector: its figures on known against foreign images, its scores ``(N,)``, and its time to fit and score."""
+
+    name: str
+    fitted_on: str
+    figures: dict[str, float]
+    seconds: float
+    scores: Tensor
+
+
+def mixed_test_set(known: Samples, foreign: Samples) -> tuple[list[Samples], Tensor]:
+    """Return two sets as one test: all images of the first count as known, all of the second as foreign."""
+    marks = torch.cat([torch.zeros(len(known), dtype=torch.bool), torch.ones(len(foreign), dtype=torch.bool)])
+    return [known, foreign], marks
+
+
+def own_test_set(test: Samples) -> tuple[list[Samples], Tensor]:
+    """Return a test set that holds both kinds.
+
+    Raises:
+        DataError: it holds one kind only.
+    """
+    marks = test.labels == FOREIGN
+    if not marks.any() or marks.all():
+        raise DataError(f"{test.origin} does not hold both known and foreign images; give --known and --foreign")
+    return [test], marks
+
+
+class Extractor:
+    """Runs a trained network over sample sets."""
+
+    def __init__(self, run: LoadedRun, runtime: Runtime | None = None) -> None:
+        """Put the network on the device."""
+        self.run, self.runtime = run, runtime or Runtime()
+        run.method.to(self.runtime.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+        self.network = run.method.network()
+
+    def batches(self, samples: Samples) -> Iterator[Tensor]:
+        """Yield the test views, in order."""
+        size = self.run.config.train.evaluation_batch
+        yield from ordered_views(samples.pixels, self.run.views, size, self.runtime.device)
+
+    @torch.no_grad()
+    def evidence(self, samples: Samples) -> Evidence:
+        """Return the evidence of all samples, with their given labels, on the CPU."""
+        parts, labels = [], samples.labels.split(self.run.config.train.evaluation_batch)
+        for images, part_labels in zip(self.batches(samples), labels, strict=True):
+            parts.append((_to_cpu(self.network.evidence(images)), part_labels))
+        return joined(parts)
+
+    @torch.no_grad()
+    def gives_maps(self, samples: Samples) -> bool:
+        """Tell whether the network can be opened before its last blocks."""
+        try:
+            self.network.evidence(next(self.batches(samples))[:1], maps=True)
+        except NoNetworkError:
+            return False
+        return True
+
+    @torch.no_grad()
+    def scores(self, detector: Detector, sets: list[Samples]) -> Tensor:
+        """Return the scores of a detector that must see the images (its maps are too large to keep)."""
+        found = [detector.score(images).cpu() for samples in sets for images in self.batches(samples)]
+        return torch.cat(found)
+
+
+def detect_run(
+    folder: Path, known: str, foreign: str, root: str, names: list[str] | None, target: Path
+) -> list[DetectorResult]:
+    """Compare detectors on a run folder and write ``detectors.json``, histograms and ROC curves to ``target``.
+
+    Args:
+        folder: a run folder.
+        known: source of known images; empty for the run's own test set.
+        foreign: source of foreign images; empty likewise.
+        root: where a benchmark's files are now; empty for where they were.
+        names: detectors; all that suit the network if None.
+        target: an existing folder.
+
+    Raises:
+        DataError: the test images are not of both kinds.
+    """
+    run = load_run(folder)
+    config = with_root(run.config, root)
+    training, test, _ = load_data(config)
+    if known:
+        sets, marks = mixed_test_set(run.read(known), run.read(foreign))
+    elif test is not None:
+        sets, marks = own_test_set(run.read(test))
+    else:
+        raise DataError("the run was trained without test data; give --known and --foreign")
+    results = compare_detectors(run, learned_from(config, training), sets, marks, names)
+    content = {
+        "run": folder.name,
+        "method": config.method,
+        "test": [{"origin": part.origin, "images": len(part)} for part in sets],
+        "known": int((~marks).sum()),
+        "foreign": int(marks.sum()),
+        "detectors": [{"name": r.name, "fitted_on": r.fitted_on, **r.figures, "seconds": r.seconds} for r in results],
+    }
+    write_json(target / "detectors.json", content)
+    draw_histograms(results, marks, target / "histograms")
+    draw_roc(results, marks, target / "roc")
+    return results
+
+
+def compare_detectors(
+    run: LoadedRun, training: Samples, sets: list[Samples], foreign: Tensor, names: list[str] | None = None
+) -> list[DetectorResult]:
+    """Fit, score and time detectors.
+
+    Args:
+        run: a trained run.
+        training: the samples it was trained on (without held-out ones), with their given labels.
+        sets: test images.
+        foreign: which of them, in order, are foreign.
+        names: detectors; all that suit the network if None.
+    """
+    extractor = Extractor(run)
+    fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
+    clean = trusted_only(fit, trusted(run.method.partition, training.labels, run.predict(training)))
+    left_out = {"open-world"} if fit.class_scores is None else set()
+    left_out |= set() if extractor.gives_maps(training) else {"rankfeat"}
+    results = []
+    for name in names or [name for name in DETECTORS if name not in left_out]:
+        for fitted_on, evidence in _fit_sets(name, fit, clean):
+            started = time.perf_counter()
+            detector = DETECTORS[name](network=extractor.network)
+            if evidence is not None:
+                detector.fit_features(evidence)
+            scores = extractor.scores(detector, sets) if detector.needs_maps else detector.score_features(test)
+            seconds = time.perf_counter() - started
+            figures = {figure: compute(scores, foreign) for figure, compute in RANKINGS.items()}
+            results.append(DetectorResult(name, fitted_on, figures, seconds, scores))
+    return results
+
+
+def _fit_sets(name: str, everything: Evidence, clean: Evidence) -> list[tuple[str, Evidence | None]]:
+    if name in FITTED_ON_TRAINING:
+        return [(ALL, everything), (CLEAN, clean)]
+    return [(CLEAN, clean)] if name in FITTED_ON_TRUSTED else [(NOTHING, None)]
+
+
+def _to_cpu(evidence: Evidence) -> Evidence:
+    columns: dict[str, Any] = {name: v.cpu() for name, v in vars(evidence).items() if isinstance(v, Tensor)}
+    return replace(evidence, **columns)
+
+
+def _joined_sets(parts: list[Evidence]) -> Evidence:
+    return joined([(part, part.labels) for part in parts if part.labels is not None])
