@@ -169,7 +169,6 @@ def detect(
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
     target = save or folder / "detect"
-    target.mkdir(parents=True, exist_ok=True)
     results = detect_run(folder, known, foreign, root, _names(only, DETECTORS), target)
     table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
     for result in results:
@@ -177,7 +176,10 @@ def detect(
         cells = [f"{100 * share:.2f}" for share in shares]
         table.add_row(result.name, result.fitted_on, *cells, f"{result.seconds:.2f}")
     out.print(table)
-    out.print(f"table and figures: {target}", soft_wrap=True)
+    for result in results:
+        if result.problem:
+            out.print(f"{result.name}: {escape(result.problem)}", soft_wrap=True)
+    out.print(f"table and figures: {target}", markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from lond.errors import MissingDependencyError
@@ -50,6 +51,17 @@ def title_of(result: DetectorResult) -> str:
     return result.name if result.fitted_on == "-" else f"{result.name} ({result.fitted_on})"
 
 
+def bin_edges(scores: Tensor, bins: int = 40) -> list[float]:
+    """Return the edges of the bins that known and foreign scores share; equal scores get a bin of their own."""
+    low, high = float(scores.min()), float(scores.max())
+    # Scores that differ by rounding only leave no room for bins between them.
+    margin = 1e-6 * max(abs(low), abs(high), 1e-6)
+    if high - low < margin:
+        low, high = low - margin, high + margin
+    edges: list[float] = torch.linspace(low, high, bins + 1, dtype=torch.float64).tolist()
+    return edges
+
+
 def draw_histograms(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> list[Path]:
     """Draw the scores of known and foreign images for every detector, in small multiples."""
     pyplot = import_pyplot()
@@ -58,9 +70,10 @@ def draw_histograms(results: Sequence[DetectorResult], foreign: Tensor, path: Pa
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(rows, columns, figsize=(2.6 * columns, 1.9 * rows), squeeze=False)
         for axis, result in zip(axes.flat, results, strict=False):
+            edges = bin_edges(result.scores)
             for mask, colour, label in ((~foreign, KNOWN, "known"), (foreign, FOREIGN, "foreign")):
                 values = result.scores[mask].double().numpy()
-                axis.hist(values, bins=40, density=True, color=colour, alpha=0.55, label=label)
+                axis.hist(values, bins=edges, density=True, color=colour, alpha=0.55, label=label)
             axis.set_title(f"{title_of(result)}  AUROC {100 * result.figures['auroc']:.1f}")
             axis.set_yticks([])
         for axis in list(axes.flat)[len(results) :]:

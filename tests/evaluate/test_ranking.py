@@ -11,7 +11,7 @@ import torch
 from sklearn import metrics
 from torch import Tensor
 
-from lond.evaluate import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
+from lond.evaluate import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood, roc_points
 
 ALL = [auroc, fpr95, fpr95_openood, aupr_known, aupr_foreign]
 Measure = Callable[[Tensor, Tensor], float]
@@ -120,3 +120,38 @@ def test_shapes_and_types_are_checked(measure: Measure) -> None:
         measure(torch.rand(3), torch.zeros(4, dtype=torch.bool))
     with pytest.raises(ValueError, match="bool"):
         measure(torch.rand(3), torch.tensor([0, 1, 0]))
+
+
+# The curve itself
+
+
+@pytest.mark.parametrize(("levels", "known", "foreign", "seed"), CASES)
+def test_roc_points_are_those_of_sklearn(levels: int | None, known: int, foreign: int, seed: int) -> None:
+    scores, mask = _case(levels, known, foreign, seed)
+    false_alarms, hits = roc_points(scores, mask)
+    fpr, tpr, _ = metrics.roc_curve(mask.numpy(), scores.numpy(), drop_intermediate=False)
+    assert false_alarms.dtype == hits.dtype == torch.float64
+    assert len(false_alarms) == len(hits) == len(scores.unique()) + 1
+    assert np.abs(false_alarms.numpy() - fpr).max() <= 1e-12
+    assert np.abs(hits.numpy() - tpr).max() <= 1e-12
+    assert float(torch.trapezoid(hits, false_alarms)) == pytest.approx(auroc(scores, mask), abs=1e-12)
+
+
+def test_roc_points_by_hand() -> None:
+    scores, mask = torch.tensor([3.0, 2.0, 2.0, 1.0]), torch.tensor([True, True, False, False])
+    false_alarms, hits = roc_points(scores, mask)
+    assert false_alarms.tolist() == [0, 0, 0.5, 1]
+    assert hits.tolist() == [0, 0.5, 1, 1]
+
+
+def test_roc_points_refuse_what_has_no_curve() -> None:
+    mask = torch.tensor([True, False, False])
+    for one_kind in (torch.zeros(3, dtype=torch.bool), torch.ones(3, dtype=torch.bool)):
+        with pytest.raises(ValueError, match="both known and foreign"):
+            roc_points(torch.rand(3), one_kind)
+    with pytest.raises(ValueError, match="1 of 3 scores are not finite"):
+        roc_points(torch.tensor([0.0, math.nan, 1.0]), mask)
+    with pytest.raises(ValueError, match="equally long"):
+        roc_points(torch.rand(4), mask)
+    with pytest.raises(ValueError, match="bool"):
+        roc_points(torch.rand(3), mask.long())

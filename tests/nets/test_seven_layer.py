@@ -49,3 +49,18 @@ def test_small_images_and_zero_width_are_refused() -> None:
         SevenLayerCNN(image_size=(32, 7))
     with pytest.raises(ConfigError, match="width"):
         SevenLayerCNN(width=0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("size", [(32, 32), (17, 25), (8, 8)])
+def test_features_follow_from_either_map(size: tuple[int, int]) -> None:
+    net = SevenLayerCNN(width=0.25, image_size=size).eval()
+    x = torch.randn(3, 3, *size)
+    earlier, last = net.maps(x)
+    assert earlier.shape == (3, 32, size[0] // 4, size[1] // 4)
+    assert last.shape == (3, 16, size[0] // 8, size[1] // 8)
+    kept = earlier.clone()
+    assert torch.equal(net.after(0, last), net(x))
+    assert torch.equal(net.after(1, earlier), net(x))
+    # The last block, with its ReLUs in place, must not write into the maps that were given out.
+    assert torch.equal(earlier, kept)

@@ -113,11 +113,14 @@ class TempScaling(Detector):
         self.start, self.learning_rate, self.iterations = start, learning_rate, iterations
 
     def fit_features(self, evidence: Evidence) -> Self:
-        """Fit T; raises DataError also where T does not come out positive."""
+        """Fit T by LBFGS; where that leaps below zero (no line search holds it), take the best T by bisection."""
         logits, labels = labelled(evidence, "logits")
-        temperature = fit_temperature(
-            logits, labels, start=self.start, learning_rate=self.learning_rate, iterations=self.iterations
-        )
+        try:
+            temperature = fit_temperature(
+                logits, labels, start=self.start, learning_rate=self.learning_rate, iterations=self.iterations
+            )
+        except DataError:
+            temperature = best_temperature(logits, labels)
         self.state = {"temperature": torch.tensor(temperature, dtype=torch.float64)}
         return self
 

@@ -133,7 +133,8 @@ def roc_points(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
         raise ValueError("a ROC curve needs both known and foreign samples")
     positives, negatives = _cumulative_counts(scores, foreign)
     start = torch.zeros(1, dtype=torch.float64)
-    return torch.cat([start, negatives / negatives[-1]]), torch.cat([start, positives / positives[-1]])
+    false_alarms, hits = (counts.double() / counts[-1].double() for counts in (negatives, positives))
+    return torch.cat([start, false_alarms]), torch.cat([start, hits])
 
 
 def _checked(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:

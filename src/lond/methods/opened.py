@@ -23,8 +23,8 @@ class OpenedClassifier:
         return Evidence(out.features.float(), out.logits.float(), maps=_maps(self.net.backbone, images, maps))
 
     def head(self, features: Tensor) -> Tensor:
-        """Map features to logits."""
-        logits: Tensor = self.net.last(features)
+        """Map features, wherever they lie, to logits on the network's device."""
+        logits: Tensor = self.net.last(features.to(self.net.last.weight.device))
         return logits.float()
 
     def finish(self, block: int, maps: Tensor) -> Tensor:
@@ -56,7 +56,8 @@ class OpenedDual:
         )
 
     def head(self, features: Tensor) -> Tensor:
-        """Map features to log odds."""
+        """Map features, wherever they lie, to log odds on the network's device."""
+        features = features.to(self.net.prototypes.device)
         logits: Tensor = self.net.ova_head[-1](features).float().reshape(len(features), -1, 2)
         return logits[..., 1] - logits[..., 0]
 

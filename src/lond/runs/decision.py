@@ -15,7 +15,7 @@ from lond.detect.threshold import threshold_at
 from lond.errors import DataError
 from lond.evaluate import expected_calibration_error
 from lond.train.checkpoint import load_state, save_state
-from lond.types import Partition, Prediction
+from lond.types import FOREIGN, Prediction
 
 DECISION = "decision.safetensors"
 
@@ -74,7 +74,7 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
     Raises:
         DataError: the set is empty, too small for the rate, or of one class only.
     """
-    known = labels != -1
+    known = labels != FOREIGN
     if not known.any():
         raise DataError(f"{source} holds no known images to calibrate on")
     decision = decide(prediction.scores[known], false_alarm_rate, source)
@@ -91,12 +91,6 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
         ece_before=expected_calibration_error(probabilities, truth),
         ece_after=expected_calibration_error(tempered(probabilities, temperature), truth),
     )
-
-
-def trusted(partition: Partition | None, labels: Tensor, prediction: Prediction) -> Tensor:
-    """Return the mask ``(N,)`` of samples whose label the model, and the partition if there is one, agrees with."""
-    agrees = prediction.probabilities.argmax(dim=1) == labels
-    return agrees if partition is None else agrees & partition.clean.cpu()
 
 
 def save_decision(folder: Path, decision: Decision) -> None:

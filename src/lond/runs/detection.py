@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,23 +13,24 @@ import torch
 from torch import Tensor
 
 from lond.data.batches import ordered_views
+from lond.data.noise import label_hash
+from lond.data.split import take
 from lond.detect import DETECTORS, Detector, Evidence, NoNetworkError, trusted_only
 from lond.detect.evidence import joined
-from lond.errors import DataError
+from lond.errors import ConfigError, DataError
 from lond.evaluate.predictions import RANKINGS
-from lond.plots import draw_histograms, draw_roc
+from lond.plots import draw_histograms, draw_roc, import_pyplot
 from lond.runs.data import learned_from, load_data, with_root
-from lond.runs.decision import trusted
-from lond.runs.trained import LoadedRun, load_run
+from lond.runs.trained import LoadedRun, load_trained
 from lond.train.log import write_json
 from lond.train.runtime import Runtime
-from lond.types import FOREIGN, Samples
+from lond.types import FOREIGN, UNLABELLED, Samples
 
 FITTED_ON_TRAINING = ("knn", "mds", "openmax", "ngc-prototype")
 """Detectors that are fitted twice: on all training samples, foreign ones among them, and on the trusted ones."""
 
-FITTED_ON_TRUSTED = ("temp-scaling", "react")
-"""Detectors that want a clean validation set; lacking one, they are fitted on the trusted training samples."""
+FITTED_ON_CLEAN = ("temp-scaling", "react")
+"""Detectors that want a clean validation set; lacking one, they are fitted on the training samples judged clean."""
 
 ALL, CLEAN, NOTHING = "all", "clean", "-"
 """What a detector was fitted on."""
@@ -36,13 +38,17 @@ ALL, CLEAN, NOTHING = "all", "clean", "-"
 
 @dataclass(frozen=True)
 class DetectorResult:
-    """One detector: its figures on known against foreign images, its scores ``(N,)``, and its time to fit and score."""
+    """One detector: its figures on known against foreign images, its scores ``(N,)``, and its time to fit and score.
+
+    A detector that could not be fitted has a ``problem``, NaN for every figure, and no scores.
+    """
 
     name: str
     fitted_on: str
     figures: dict[str, float]
     seconds: float
     scores: Tensor
+    problem: str = ""
 
 
 def mixed_test_set(known: Samples, foreign: Samples) -> tuple[list[Samples], Tensor]:
@@ -52,11 +58,13 @@ def mixed_test_set(known: Samples, foreign: Samples) -> tuple[list[Samples], Ten
 
 
 def own_test_set(test: Samples) -> tuple[list[Samples], Tensor]:
-    """Return a test set that holds both kinds.
+    """Return a test set that holds both kinds, without its unlabelled images.
 
     Raises:
         DataError: it holds one kind only.
     """
+    judged = test.labels != UNLABELLED
+    test = test if judged.all() else take(test, judged.nonzero().squeeze(1))
     marks = test.labels == FOREIGN
     if not marks.any() or marks.all():
         raise DataError(f"{test.origin} does not hold both known and foreign images; give --known and --foreign")
@@ -112,20 +120,27 @@ def detect_run(
         foreign: source of foreign images; empty likewise.
         root: where a benchmark's files are now; empty for where they were.
         names: detectors; all that suit the network if None.
-        target: an existing folder.
+        target: a folder, made if there is none.
 
     Raises:
-        DataError: the test images are not of both kinds.
+        ConfigError: a detector does not suit the network.
+        DataError: the test images are not of both kinds, or the training labels have changed since.
+        MissingDependencyError: matplotlib is not installed.
     """
-    run = load_run(folder)
+    import_pyplot()
+    trained = load_trained(folder)
+    run = trained.run
     config = with_root(run.config, root)
     training, test, _ = load_data(config)
+    if label_hash(training.labels) != trained.manifest["data"]["train"]["labels_sha256"]:
+        raise DataError(f"{training.origin} has changed since the run was trained: its labels are other ones")
     if known:
         sets, marks = mixed_test_set(run.read(known), run.read(foreign))
     elif test is not None:
         sets, marks = own_test_set(run.read(test))
     else:
         raise DataError("the run was trained without test data; give --known and --foreign")
+    target.mkdir(parents=True, exist_ok=True)
     results = compare_detectors(run, learned_from(config, training), sets, marks, names)
     content = {
         "run": folder.name,
@@ -133,11 +148,16 @@ def detect_run(
         "test": [{"origin": part.origin, "images": len(part)} for part in sets],
         "known": int((~marks).sum()),
         "foreign": int(marks.sum()),
-        "detectors": [{"name": r.name, "fitted_on": r.fitted_on, **r.figures, "seconds": r.seconds} for r in results],
+        "detectors": [
+            {"name": r.name, "fitted_on": r.fitted_on, **r.figures, "seconds": r.seconds, "problem": r.problem}
+            for r in results
+        ],
     }
     write_json(target / "detectors.json", content)
-    draw_histograms(results, marks, target / "histograms")
-    draw_roc(results, marks, target / "roc")
+    drawn = [result for result in results if not result.problem]
+    if drawn:
+        draw_histograms(drawn, marks, target / "histograms")
+        draw_roc(drawn, marks, target / "roc")
     return results
 
 
@@ -152,30 +172,46 @@ def compare_detectors(
         sets: test images.
         foreign: which of them, in order, are foreign.
         names: detectors; all that suit the network if None.
+
+    Raises:
+        ConfigError: one of the named detectors does not suit the network.
     """
     extractor = Extractor(run)
     fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
-    clean = trusted_only(fit, trusted(run.method.partition, training.labels, run.predict(training)))
+    clean = trusted_only(fit, _judged_clean(run, training))
     left_out = {"open-world"} if fit.class_scores is None else set()
     left_out |= set() if extractor.gives_maps(training) else {"rankfeat"}
+    for name in names or []:
+        if name in left_out:
+            lacks = "prototypes" if name == "open-world" else "access to the maps of its last two blocks"
+            raise ConfigError(f"{name} does not suit the run: its network has no {lacks}")
     results = []
     for name in names or [name for name in DETECTORS if name not in left_out]:
         for fitted_on, evidence in _fit_sets(name, fit, clean):
             started = time.perf_counter()
-            detector = DETECTORS[name](network=extractor.network)
-            if evidence is not None:
-                detector.fit_features(evidence)
-            scores = extractor.scores(detector, sets) if detector.needs_maps else detector.score_features(test)
+            scores, problem = torch.empty(0), ""
+            try:
+                detector = DETECTORS[name](network=extractor.network).fit_features(evidence)
+                scores = extractor.scores(detector, sets) if detector.needs_maps else detector.score_features(test)
+                scores = scores.cpu()
+            except DataError as error:
+                problem = str(error)
             seconds = time.perf_counter() - started
-            figures = {figure: compute(scores, foreign) for figure, compute in RANKINGS.items()}
-            results.append(DetectorResult(name, fitted_on, figures, seconds, scores))
+            figures = {f: math.nan if problem else compute(scores, foreign) for f, compute in RANKINGS.items()}
+            results.append(DetectorResult(name, fitted_on, figures, seconds, scores, problem))
     return results
 
 
-def _fit_sets(name: str, everything: Evidence, clean: Evidence) -> list[tuple[str, Evidence | None]]:
+def _judged_clean(run: LoadedRun, training: Samples) -> Tensor:
+    """Return which training samples the method judged clean; all labelled ones if it judges none."""
+    partition = run.method.partition
+    return training.labels >= 0 if partition is None else partition.clean.cpu()
+
+
+def _fit_sets(name: str, everything: Evidence, clean: Evidence) -> list[tuple[str, Evidence]]:
     if name in FITTED_ON_TRAINING:
         return [(ALL, everything), (CLEAN, clean)]
-    return [(CLEAN, clean)] if name in FITTED_ON_TRUSTED else [(NOTHING, None)]
+    return [(CLEAN if name in FITTED_ON_CLEAN else NOTHING, clean)]
 
 
 def _to_cpu(evidence: Evidence) -> Evidence:

@@ -134,8 +134,9 @@ def save_trained(folder: Path, trained: Trained) -> None:
 def write_outcome(folder: Path, trained: Trained) -> None:
     """Write the metrics with the decision threshold, and a verdict on every training sample."""
     write_json(folder / METRICS, trained.outcome)
-    # A decision made since on checked images must survive a second look at a finished run.
-    if trained.run.decision is not None and not (folder / DECISION).is_file():
+    if trained.run.decision is None:
+        (folder / DECISION).unlink(missing_ok=True)
+    else:
         save_decision(folder, trained.run.decision)
     if trained.verdicts:
         write_columns(folder / VERDICTS, trained.verdicts)

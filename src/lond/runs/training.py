@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, load_data, shape_of
-from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide, trusted
+from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
 from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
@@ -91,15 +91,29 @@ def train_samples(
             show_progress=show_progress,
         )
         trainer.resume()
+        checked = None
+        if folder is not None and len(trainer.history) >= config.train.epochs:
+            checked = _checked_decision(folder)
+        elif keeper is not None:
+            # What was decided on a run that was cut does not hold for the weights to come.
+            (keeper / DECISION).unlink(missing_ok=True)
         result = trainer.run()
         said = Said(samples, trainer.predict(samples), kept, held)
         trained = _trained(trainer, config, manifest, result, said, false_alarm_rate)
+        if checked is not None:
+            trained = replace(trained, run=replace(trained.run, decision=checked))
         if keeper is not None:
             write_outcome(keeper, trained)
         runtime.barrier()
     finally:
         runtime.close()
     return trained
+
+
+def _checked_decision(folder: Path) -> Decision | None:
+    """Return the decision of a finished run if it was made since on checked images: a second look must not undo it."""
+    decision = load_decision(folder)
+    return None if decision is None or decision.source in (HELD_OUT, IN_TRAINING) else decision
 
 
 @dataclass(frozen=True)
@@ -150,7 +164,7 @@ def make_decision(said: Said, partition: Partition | None, false_alarm_rate: flo
     A model knows its training samples better than new ones, so the second kind of threshold gives more false alarms
     on new images than asked for. None where there are too few samples for the rate.
     """
-    agrees = trusted(None, said.samples.labels, said.prediction)
+    agrees = said.prediction.probabilities.argmax(dim=1) == said.samples.labels
     clean = said.kept if partition is None else said.kept[partition.clean.cpu()]
     rows = {HELD_OUT: said.held[agrees[said.held]], IN_TRAINING: clean[agrees[clean]]}
     for source, indices in rows.items():
