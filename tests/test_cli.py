@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from lond import cli
 from lond.presets import PRESETS
+from lond.runs import load_run
 
 NAMES = ("ant", "bee", "cow")
 SMALL = [
@@ -110,7 +112,8 @@ def test_training_again_only_reads(run: Path, pictures: Path, lond: Call) -> Non
     before = (run / "checkpoint.safetensors").stat().st_mtime_ns
     code, out, _ = lond("train", pictures, "--out", run, "--epochs", 4, *SMALL)
     assert code == 0
-    assert "loss" in out
+    assert "is finished already" in out
+    assert "verdicts on 48 images" in out
     assert (run / "checkpoint.safetensors").stat().st_mtime_ns == before
 
 
@@ -134,7 +137,7 @@ def test_predict_writes_a_row_an_image(run: Path, pictures: Path, tmp_path: Path
     assert "1 unreadable" in out
     rows = read_csv(table)
     assert len(rows) == 49
-    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "verdict", "reason"]
+    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "p_value", "verdict", "reason"]
     assert [row["id"] for row in rows if row["verdict"] == "unreadable"] == ["bee/bad.png"]
     known = [row for row in rows if row["verdict"] != "unreadable"]
     assert np.mean([row["class"] == row["id"].split("/")[0] for row in known]) > 0.8
@@ -254,13 +257,13 @@ def error_line(result: tuple[int, str, str]) -> str:
         (["train", "--preset", "digits", "--test", "x"], "--test goes with SOURCE"),
         (["train", "--preset", "cifar80n-sym20", "--root", "{tmp}/empty"], "empty"),
         (["train", "{pictures}", "--method", "magic"], "there is no method 'magic'"),
-        (["train", "{pictures}", "--set", "train.epoch=3"], "did you mean 'epochs'?"),
+        (["train", "{pictures}", "--set", "train.epoch=3"], "did you mean 'train.epochs'?"),
         (["train", "{pictures}", "--set", "train.epochs"], "--set needs KEY=VALUE"),
         (["train", "{pictures}", "--set", "train.epochs=many"], "train.epochs is 'many'"),
         (["train", "{pictures}", "--epochs", "0"], "epochs and evaluation_batch must be at least 1"),
         (["train", "{pictures}", "--set", "net.backbone=magic"], "there is no backbone 'magic'"),
         (["train", "{pictures}", "--accelerator", "magic"], "this machine cannot run as asked"),
-        (["train", "{pictures}", "--precision", "7"], "this machine cannot run as asked"),
+        (["train", "{pictures}", "--precision", "7"], "precision '7' is unknown"),
         (["train", "{pictures}", "--devices", "0"], "devices"),
         (["train", "{pictures}", "--test", "{tmp}/missing"], "there is no"),
         (["train", "{pictures}", "--out", "{tmp}/notes.txt"], "is a file"),
@@ -333,3 +336,162 @@ def test_the_programs_error_is_one_line_however_narrow_the_screen(tmp_path: Path
     done = program("train", tmp_path / ("long" * 40), "--out", tmp_path / "run")
     assert error_line((done.returncode, done.stdout, done.stderr))
     assert not (tmp_path / "run").exists()
+
+
+# Decisions from checked images, and detectors
+
+
+@pytest.fixture
+def own_run(run: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(run, tmp_path / "own run"))
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("checked")
+    save_folder(root, *stripes(42, seed=3))
+    return root
+
+
+@pytest.fixture(scope="module")
+def clutter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("clutter")
+    for index, image in enumerate(np.random.RandomState(4).randint(0, 255, (12, 12, 12, 3)).astype(np.uint8)):
+        Image.fromarray(image).save(root / f"{index}.png")
+    return root
+
+
+def test_predict_uses_the_calibrated_decision(
+    own_run: Path, pictures: Path, checked: Path, clutter: Path, tmp_path: Path, lond: Call
+) -> None:
+    shutil.copytree(checked, tmp_path / "mixed")
+    shutil.copytree(clutter, tmp_path / "mixed" / "clutter")
+    code, out, err = lond("calibrate", own_run, "--known", tmp_path / "mixed", "--rate", 0.25)
+    assert (code, err) == (0, "")
+    assert "from 42 known images, false alarms 25.0%" in out
+    assert "temperature" in out
+    assert "ECE" in out
+    decision = load_run(own_run).decision
+    assert decision is not None
+    assert (decision.false_alarm_rate, len(decision.known_scores)) == (0.25, 42)
+    assert str(tmp_path / "mixed") in decision.source
+    # A second look at the finished run leaves the decision alone.
+    stored = (own_run / "decision.safetensors").read_bytes()
+    assert lond("train", pictures, "--out", own_run, "--epochs", 4, *SMALL)[0] == 0
+    assert (own_run / "decision.safetensors").read_bytes() == stored
+    for folder in (checked, clutter):
+        assert lond("predict", own_run, folder, "--out", tmp_path / f"{folder.name}.csv")[0] == 0
+    rows = read_csv(tmp_path / f"{checked.name}.csv")
+    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "p_value", "verdict", "reason"]
+    for row in rows + read_csv(tmp_path / f"{clutter.name}.csv"):
+        assert (row["verdict"] == "foreign") == (float(row["p_value"]) <= 0.25)
+        assert (row["verdict"] == "foreign") == (float(row["foreign_score"]) > decision.threshold * (1 + 1e-5))
+    # Of the images themselves just those above the 33rd of 42 are called foreign: 43 * 0.25 = 10.75.
+    assert sum(row["verdict"] == "foreign" for row in rows) <= 10
+    loaded = load_run(own_run)
+    expected = decision.probabilities(loaded.predict(loaded.read(checked))).amax(dim=1)
+    assert [float(row["probability"]) for row in rows] == pytest.approx(expected.tolist(), rel=1e-4)
+
+
+def test_images_without_labels_give_a_threshold_only(own_run: Path, clutter: Path, lond: Call) -> None:
+    code, out, _ = lond("calibrate", own_run, "--known", clutter, "--rate", 0.1)
+    assert code == 0
+    assert "from 12 known images" in out
+    assert "temperature" not in out
+
+
+def test_detect_writes_table_and_figures(run: Path, checked: Path, clutter: Path, tmp_path: Path, lond: Call) -> None:
+    target = tmp_path / "[red]detect"
+    code, out, err = lond(
+        "detect", run, "--known", checked, "--foreign", clutter, "--only", "msp, open-world,knn", "--out", target
+    )
+    assert (code, err) == (0, "")
+    for word in ("msp", "open-world", "knn", "clean", "all", "AUROC", "[red]detect"):
+        assert word in out
+    content = json.loads((target / "detectors.json").read_text())
+    assert (content["known"], content["foreign"]) == (42, 12)
+    assert [row["name"] for row in content["detectors"]] == ["msp", "open-world", "knn", "knn"]
+    assert all(row["seconds"] >= 0 for row in content["detectors"])
+    for name in ("histograms.png", "histograms.svg", "roc.png", "roc.svg"):
+        assert (target / name).stat().st_size > 0
+
+
+def test_detect_takes_the_runs_own_test_set(tmp_path: Path, lond: Call) -> None:
+    save_folder(tmp_path / "data" / "train", *stripes(24))
+    save_folder(tmp_path / "data" / "test", *stripes(12, seed=1))
+    code, _, _ = lond("train", tmp_path / "data", "--out", tmp_path / "run", *QUICK)
+    assert code == 0
+    assert "does not hold both" in error_line(lond("detect", tmp_path / "run"))
+    assert "open-world does not suit" in error_line(
+        lond("detect", tmp_path / "run", "--only", "open-world", "--known", tmp_path / "data", "--foreign", tmp_path)
+    )
+    (tmp_path / "data" / "test" / "cow").rename(tmp_path / "data" / "test" / "dog")
+    code, out, _ = lond("detect", tmp_path / "run", "--only", "msp,rankfeat")
+    assert code == 0
+    assert "rankfeat" in out
+    assert (tmp_path / "run" / "detect" / "roc.svg").is_file()
+    # A class that came later would shift the labels that detectors are fitted on.
+    (tmp_path / "data" / "train" / "aardvark").mkdir()
+    Image.fromarray(stripes(1)[0][0]).save(tmp_path / "data" / "train" / "aardvark" / "0.png")
+    assert "has changed since" in error_line(lond("detect", tmp_path / "run", "--only", "mds"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["calibrate", "{run}", "--known", "{tmp}/missing"], "there is no"),
+        (["calibrate", "{tmp}/nothing", "--known", "{checked}"], "not a trained run"),
+        (["calibrate", "{run}", "--known", "{tmp}/empty"], "empty"),
+        (["calibrate", "{run}", "--known", "{tmp}/foreign"], "holds no known images"),
+        (["calibrate", "{run}", "--known", "{tmp}/one"], "one class only"),
+        (["calibrate", "{run}", "--known", "{checked}", "--rate", "0.01"], "needs at least 99 known samples"),
+        (["calibrate", "{run}", "--known", "{checked}", "--rate", "2"], "between 0 and 1"),
+        (["detect", "{run}"], "trained without test data"),
+        (["detect", "{run}", "--known", "{checked}"], "give both --known and --foreign"),
+        (["detect", "{run}", "--foreign", "{checked}"], "give both --known and --foreign"),
+        (["detect", "{run}", "--only", "msp,magic"], "there is no 'magic'; choose from: msp, "),
+        (["detect", "{tmp}/nothing"], "not a trained run"),
+    ],
+)
+def test_errors_of_decisions_and_detectors_are_one_line(
+    arguments: list[str], message: str, own_run: Path, checked: Path, tmp_path: Path, lond: Call
+) -> None:
+    before = (own_run / "decision.safetensors").read_bytes()
+    (tmp_path / "empty").mkdir()
+    save_folder(tmp_path / "foreign", *stripes(30))
+    for name, other in zip(NAMES, ("dog", "eel", "fox"), strict=True):
+        (tmp_path / "foreign" / name).rename(tmp_path / "foreign" / other)
+    save_folder(tmp_path / "one", stripes(30)[0], np.zeros(30, int))
+    filled = [text.format(run=own_run, checked=checked, tmp=tmp_path) for text in arguments]
+    assert message in error_line(lond(*filled))
+    assert (own_run / "decision.safetensors").read_bytes() == before
+    # A misspelt folder is not made: `lond train` would refuse it later.
+    assert not (tmp_path / "nothing").exists()
+    assert not (own_run / "detect").exists()
+
+
+def test_missing_matplotlib_is_one_line(
+    run: Path, checked: Path, clutter: Path, tmp_path: Path, lond: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    call = lond("detect", run, "--known", checked, "--foreign", clutter, "--out", tmp_path / "out")
+    assert "pip install 'lond[plots]'" in error_line(call)
+
+
+def test_help_names_the_new_commands() -> None:
+    shown = CliRunner().invoke(cli.app, ["--help"]).output
+    assert "calibrate" in shown
+    assert "detect" in shown
+
+
+@pytest.mark.parametrize("limit", [2**31, 0], ids=["in memory", "from files"])
+def test_unreadable_images_do_not_take_part_in_a_calibration(
+    own_run: Path, checked: Path, tmp_path: Path, limit: int, lond: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lond.runs.data.MEMORY_LIMIT", limit)
+    shutil.copytree(checked, tmp_path / "checked")
+    (tmp_path / "checked" / "bee" / "bad.png").write_bytes(b"\x89PNG and no more")
+    code, out, _ = lond("calibrate", own_run, "--known", tmp_path / "checked")
+    assert code == 0
+    assert "from 42 known images" in out

@@ -35,8 +35,8 @@ def test_missing_keys_take_the_defaults() -> None:
     ("content", "words"),
     [
         ({"trian": {}}, ["'trian'", "'train'"]),
-        ({"train": {"epoch": 3}}, ["'train.epoch'", "'epochs'"]),
-        ({"settings": {"identify": {"neighbors": 3}}}, ["'settings.identify.neighbors'", "'neighbours'"]),
+        ({"train": {"epoch": 3}}, ["'train.epoch'", "'train.epochs'"]),
+        ({"settings": {"identify": {"neighbors": 3}}}, ["identify.neighbors'", "'settings.identify.neighbours'"]),
         ({"data": {"benchmark": {"noise": {"xyz": 1}}}}, ["'data.benchmark.noise.xyz'", "known: kind, closed_rate"]),
         ({"train": {"epochs": "3"}}, ["train.epochs is '3'", "int"]),
         ({"train": {"epochs": 3.5}}, ["train.epochs is 3.5", "int"]),
@@ -100,7 +100,7 @@ def test_another_method_brings_its_own_settings() -> None:
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("train.epoch", ["'train.epoch'", "'epochs'"]),
+        ("train.epoch", ["'train.epoch'", "'train.epochs'"]),
         ("trains.epochs", ["'trains'", "'train'"]),
         ("train.epochs.more", ["'train.epochs'"]),
         ("", ["''"]),

@@ -184,7 +184,7 @@ def test_nothing_works_before_fit(verb: str, tmp_path: Path) -> None:
         ({"backbone": "seven"}, "no backbone 'seven'"),
         ({"epochs": "4"}, r"train\.epochs is '4'"),
         ({"warmup_epochs": 4}, "all 4 epochs are warm-up"),
-        ({"settings": {"identify": {"neighbors": 3}}}, "did you mean 'neighbours'"),
+        ({"settings": {"identify": {"neighbors": 3}}}, "did you mean 'settings.identify.neighbours'"),
         ({"false_alarm_rate": 1.5}, r"false_alarm_rate is 1\.5"),
         ({"strong": "magic"}, "strong augmentation 'magic'"),
         ({"batch_size": 1}, "batch_size at least 2"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_awkward_scores_can_be_drawn(scores: Tensor, tmp_path: Path) -> None:
     edges = bin_edges(scores)
     assert len(edges) == 41
     assert edges[0] <= float(scores.min()) <= float(scores.max()) <= edges[-1]
-    assert all(a < b for a, b in zip(edges, edges[1:], strict=False))
+    assert all(a < b for a, b in pairwise(edges))
 
 
 def test_known_and_foreign_share_their_bins() -> None:

@@ -9,7 +9,7 @@ from lond.config import RunConfig
 from lond.data.benchmarks import BENCHMARKS
 from lond.errors import ConfigError, DataError
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset, with_method
+from lond.presets import PRESETS, own_data, preset, with_epochs, with_method
 from lond.train.schedule import learning_rate
 
 CIFAR = [
@@ -141,3 +141,16 @@ def test_large_images_of_ones_own_start_from_imagenet_weights(tmp_path: Path) ->
 def test_ones_own_data_must_exist(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file or folder"):
         own_data(str(tmp_path / "missing"))
+
+
+def test_another_length_keeps_the_shares() -> None:
+    config = with_epochs(preset("cifar80n-sym80"), 30)
+    assert (config.train.epochs, config.settings.warmup_epochs, config.settings.ramp_epochs) == (30, 5, 2)
+    assert config.optimiser.constant_epochs == 5
+    assert with_epochs(preset("cifar80n-sym80"), 1).settings.warmup_epochs == 1
+    assert with_epochs(preset("digits", "standard"), 12).train.epochs == 12
+
+
+def test_the_same_length_changes_nothing() -> None:
+    config = preset("mini80-sym50")
+    assert with_epochs(config, config.train.epochs) == config

@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import csv
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lond import __version__
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
 from lond.demo import REPORT, run_demo
@@ -25,16 +27,16 @@ from lond.detect import DETECTORS
 from lond.errors import ConfigError, DataError, LondError
 from lond.evaluate import evaluate_predictions
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset, with_method
-from lond.runs import METRICS, LoadedRun, load_run, save_decision, train_run
+from lond.presets import PRESETS, own_data, preset, with_epochs, with_method
+from lond.runs import METRICS, LoadedRun, load_run, load_trained, save_decision, train_run
 from lond.runs import calibrate as calibrate_run
 from lond.runs.data import load_data, with_root
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.detection import detect_run
-from lond.runs.tables import prediction_rows
+from lond.runs.tables import prediction_rows, unreadable
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
-from lond.types import Samples
+from lond.types import FOREIGN, Samples
 
 app = typer.Typer(
     add_completion=False,
@@ -45,6 +47,21 @@ app = typer.Typer(
     ),
 )
 out = Console()
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"lond {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take what stands before the command."""
 
 
 @app.command()
@@ -61,7 +78,7 @@ def train(
     root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
     test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
     seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
-    epochs: Annotated[int | None, typer.Option(help="Epochs in all.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs in all; the warm-up keeps its share.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
@@ -73,8 +90,9 @@ def train(
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
     config = _config(source, preset_name, method, root, test)
-    overrides = {"train.seed": str(seed)} | ({} if epochs is None else {"train.epochs": str(epochs)})
-    config = with_overrides(config, overrides | dict(_pair(text) for text in settings or []))
+    if epochs is not None:
+        config = with_epochs(config, epochs)
+    config = with_overrides(config, {"train.seed": str(seed)} | dict(_pair(text) for text in settings or []))
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
     warmup = getattr(config.settings, "warmup_epochs", 0)
     if warmup >= config.train.epochs:
@@ -83,11 +101,17 @@ def train(
             "shorten it with --set settings.warmup_epochs=N",
             soft_wrap=True,
         )
-    result = train_run(config, folder, runtime)
-    _print_figures(
-        f"{config.method}, mean of the last {min(config.train.average_last, config.train.epochs)} epochs",
-        result.metrics,
-    )
+    if (folder / METRICS).is_file():
+        out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
+    try:
+        result = train_run(config, folder, runtime)
+    except KeyboardInterrupt:
+        out.print("stopped; the same command goes on after the last finished epoch")
+        raise typer.Exit(130) from None
+    if os.environ.get("LOCAL_RANK", "0") != "0":
+        return
+    _print_figures(f"{config.method}, mean over its last epochs", result.metrics)
+    _print_verdicts(folder)
     out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
 
 
@@ -106,6 +130,8 @@ def evaluate(
     if not figures:
         raise DataError(f"{samples.origin} has no labelled images to evaluate on")
     _print_figures(f"{run.config.method} on {len(samples)} images of {samples.origin}", figures)
+    if not run.finished:
+        out.print("note: the run is not finished; start its lond train command again to go on")
     if save:
         write_json(save, {"run": str(folder), "data": samples.origin, "images": len(samples), "metrics": figures})
 
@@ -122,7 +148,7 @@ def predict(
     """Write class, probability, foreign score and verdict (known or foreign) of every image."""
     _make_room(save)
     run = load_run(folder)
-    samples = run.read(source)
+    samples = run.read(source, ignore_classes=True)
     table = prediction_rows(run, samples, run.predict(samples), threshold)
     with save.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, table.columns)
@@ -146,7 +172,10 @@ def calibrate(
     """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
     run = load_run(folder)
     samples = run.read(known)
-    decision = calibrate_run(run.predict(samples), samples.labels, rate, samples.origin)
+    prediction, labels = run.predict(samples), samples.labels.clone()
+    # What could not be read was predicted as a grey image, which is none of the known ones.
+    labels[list(unreadable(samples.pixels))] = FOREIGN
+    decision = calibrate_run(prediction, labels, rate, samples.origin)
     save_decision(folder, decision)
     out.print(
         f"threshold {decision.threshold:.4g} from {len(decision.known_scores)} known images, false alarms {rate:.1%}"
@@ -252,11 +281,22 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def _print_verdicts(folder: Path) -> None:
+    """Say what was judged, and what could not be read."""
+    trained = load_trained(folder)
+    counts = Counter(trained.verdicts["verdict"])
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
+    problems = trained.manifest["data"]["train"]["problems"]
+    if problems:
+        out.print(f"left out: {len(problems)} files or folders, with reasons in manifest.json", soft_wrap=True)
+
+
 def _print_figures(title: str, figures: dict[str, float]) -> None:
     table = Table(title=escape(title), title_justify="left", show_header=False)
     for name, value in figures.items():
-        is_share = not (name.startswith("loss") or name.endswith("_size"))
-        table.add_row(name.replace("_", " "), f"{100 * value:.2f} %" if is_share else f"{value:.4g}")
+        if not (name.startswith("loss") or name.endswith(("_size", "_share"))):
+            table.add_row(name.replace("_", " "), f"{100 * value:.2f} %")
     out.print(table)
 
 

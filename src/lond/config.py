@@ -133,8 +133,11 @@ def from_dict(cls: type[T], content: Any, where: str = "") -> T:
 
 def _unknown_key(key: str, known: Mapping[str, Any]) -> ConfigError:
     close = difflib.get_close_matches(key.rsplit(".", 1)[-1], known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
-    return ConfigError(f"there is no setting {key!r}; {hint}")
+    parent = key.rpartition(".")[0]
+    if close:
+        prefix = f"{parent}." if parent else ""
+        return ConfigError(f"there is no setting {key!r}; did you mean {prefix + close[0]!r}?")
+    return ConfigError(f"there is no setting {key!r}; known: {', '.join(known)}")
 
 
 def _parse(text: str) -> Any:

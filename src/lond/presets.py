@@ -123,6 +123,23 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
     )
 
 
+def with_epochs(config: RunConfig, epochs: int) -> RunConfig:
+    """Return the run at another length: warm-up, ramp and the constant part of the learning rate keep their shares."""
+    share = epochs / config.train.epochs
+    scaled = {
+        name: max(1, round(share * value))
+        for name in ("warmup_epochs", "ramp_epochs")
+        if (value := getattr(config.settings, name, 0))
+    }
+    constant = round(share * config.optimiser.constant_epochs)
+    return replace(
+        config,
+        train=replace(config.train, epochs=epochs),
+        settings=replace(config.settings, **scaled),
+        optimiser=replace(config.optimiser, constant_epochs=constant),
+    )
+
+
 def with_method(config: RunConfig, method: str) -> RunConfig:
     """Return the same data, views, network, optimiser and length for another method, with its default settings."""
     if method == config.method:

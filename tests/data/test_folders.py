@@ -169,3 +169,16 @@ def test_size_and_channels_are_options(tmp_path: Path) -> None:
         _image(tmp_path / name)
     samples = load(tmp_path, size=6, options=ReadOptions(num_workers=0, channels=1))
     assert load_into_memory(samples.pixels).images.shape == (2, 1, 6, 6)
+
+
+def test_ignoring_classes_takes_every_image_without_labels(tmp_path: Path) -> None:
+    for name in ("a.png", "sub dir/b.png", "train/cat/c.png", "test/cat/d.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(tmp_path / name)
+    samples = read_folder(tmp_path, "test", ReadOptions(num_workers=0, ignore_classes=True))
+    assert sorted(samples.ids) == ["a.png", "sub dir/b.png", "test/cat/d.png", "train/cat/c.png"]
+    assert samples.labels.tolist() == [UNLABELLED] * 4
+    assert samples.class_names == ()
+    assert samples.problems == ()
+    with pytest.raises(DataError, match="there is no folder"):
+        read_folder(tmp_path / "absent", "test", ReadOptions(ignore_classes=True))

@@ -25,7 +25,7 @@ def overconfident(rows: int = 400, classes: int = 4, factor: float = 3.0) -> tup
     return factor * logits, labels
 
 
-def best_temperature(logits: Tensor, labels: Tensor) -> float:
+def searched_temperature(logits: Tensor, labels: Tensor) -> float:
     rows = logits.double().numpy()
 
     def loss(temperature: float) -> float:
@@ -54,13 +54,13 @@ def test_loss_and_slope_equal_autograd(temperature: float, block: int, monkeypat
 def test_a_full_fit_finds_the_best_temperature(classes: int, factor: float) -> None:
     logits, labels = overconfident(classes=classes, factor=factor)
     detector = TempScaling(learning_rate=0.2, iterations=200).fit_features(Evidence(logits=logits, labels=labels))
-    assert float(detector.state["temperature"]) == pytest.approx(best_temperature(logits, labels), rel=1e-3)
+    assert float(detector.state["temperature"]) == pytest.approx(searched_temperature(logits, labels), rel=1e-3)
 
 
 def test_openoods_settings_stop_between_the_start_and_the_best() -> None:
     logits, labels = overconfident()
     temperature = float(TempScaling().fit_features(Evidence(logits=logits, labels=labels)).state["temperature"])
-    assert 1.5 < temperature < best_temperature(logits, labels)
+    assert 1.5 < temperature < searched_temperature(logits, labels)
 
 
 def test_scores_equal_a_loop() -> None:

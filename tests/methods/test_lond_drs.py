@@ -14,7 +14,7 @@ from methods.tiny import first_batches, lond_settings, survey_of, tiny_lond, tin
 from reference import lond_drs as ref
 from torch import Tensor
 
-from lond.errors import CollapseError, ConfigError
+from lond.errors import ConfigError
 from lond.identify import IdentifySettings
 from lond.losses import draw_mix
 from lond.methods import LondDrs, LondDrsSettings, lond_drs
@@ -414,13 +414,16 @@ def test_unlabelled_images_take_no_part_in_warmup() -> None:
     assert not method.partition.clean[::4].any()
 
 
-def test_nothing_clean_is_a_collapse_that_says_what_to_do() -> None:
+def test_nothing_clean_warms_up_again_and_says_what_to_do() -> None:
     labels = torch.arange(24) % 2
     samples = tiny_samples(24, 3, labels=labels)
     # The third class has no image, hence an agreement of 0, which is the 0-quantile.
     method = tiny_lond(samples, identify=IdentifySettings(neighbours=5, clean_quantile=0.0))
-    with pytest.raises(CollapseError, match="clean_quantile"):
-        method.before_epoch(1, survey_of(method, samples))
+    with pytest.warns(UserWarning, match=r"settings\.identify\.clean_quantile"):
+        (phase,) = method.before_epoch(1, survey_of(method, samples))
+    assert phase.name == "warm-up"
+    assert method.partition is None
+    assert not method.net.prototypes_ready
 
 
 def test_half_precision_stays_finite() -> None:

@@ -67,8 +67,10 @@ def sharpen(probabilities: np.ndarray, exponents: Sequence[float]) -> np.ndarray
 def pseudo_label_loss(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """First line of Eq. 13."""
     return np.array(
-        [math.fsum((p - t) ** 2 for p, t in zip(softmax(row), target, strict=True))
-         for row, target in zip(logits, targets, strict=True)]
+        [
+            math.fsum((p - t) ** 2 for p, t in zip(softmax(row), target, strict=True))
+            for row, target in zip(logits, targets, strict=True)
+        ]
     )
 
 

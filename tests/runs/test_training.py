@@ -235,6 +235,8 @@ def test_a_second_look_does_not_undo_a_calibration(tmp_path: Path) -> None:
     samples, folder = tiny_samples(72), tmp_path / "run"
     first = train_samples(config("standard"), samples, folder=folder)
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    train_samples(config("standard"), samples, folder=folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
     save_decision(folder, CHECKED)
     again = train_samples(config("standard"), samples, folder=folder)
     stored = load_decision(folder)

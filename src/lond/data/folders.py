@@ -92,16 +92,17 @@ def _reject_reason(path: Path) -> str | None:
     return None
 
 
-def list_images(root: str | Path, split: str = "train") -> ImageList:
+def list_images(root: str | Path, split: str = "train", *, ignore_classes: bool = False) -> ImageList:
     """Return the image files of a split with the labels that their class folders give.
 
-    Without class folders every image is ``UNLABELLED`` and there are no class names.
+    Without class folders every image is ``UNLABELLED`` and there are no class names; so it is with ``ignore_classes``,
+    which takes all images below ROOT, of whatever split and folder.
 
     Raises:
         DataError: the folder is missing or holds no images.
     """
-    folder = split_folder(root, split)
-    class_folders, loose = _entries(folder)
+    folder = Path(root) if ignore_classes and Path(root).is_dir() else split_folder(root, split)
+    class_folders, loose = ([], list(_files_below(folder))) if ignore_classes else _entries(folder)
     members = [(path, label) for label, member in enumerate(class_folders) for path in _files_below(member)]
     problems: list[Problem] = []
     if class_folders:
@@ -148,7 +149,7 @@ def read_folder(root: str | Path, split: str = "train", options: ReadOptions = D
     Raises:
         DataError: the folder is missing or holds no images.
     """
-    listed = list_images(root, split)
+    listed = list_images(root, split, ignore_classes=options.ignore_classes)
     if options.verify:
         reasons = check_files(listed.paths, num_workers=options.num_workers, max_pixels=options.max_pixels)
         listed = _without(listed, reasons)

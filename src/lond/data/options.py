@@ -25,6 +25,7 @@ class ReadOptions:
         size: side of the squares; None takes the images' own (files: median short side, at most 224).
         channels: 3 for colour, 1 for grey.
         num_workers: processes that decode files; None chooses, 0 stays in this process.
+        ignore_classes: take every image below a folder, without labels, whatever folders it lies in.
         verify: decode every file once beforehand and leave out the unreadable ones.
         max_pixels: largest picture that is decoded.
         path_column: column of a table with the path of the image file.
@@ -39,6 +40,7 @@ class ReadOptions:
     size: int | None = None
     channels: int = 3
     num_workers: int | None = None
+    ignore_classes: bool = False
     verify: bool = False
     max_pixels: int = MAX_PIXELS
     path_column: str = "path"

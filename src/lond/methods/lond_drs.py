@@ -6,6 +6,7 @@ settings say which reading is the default (docs/methods/lond_drs.md lists all po
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.detect import open_world_score
-from lond.errors import CollapseError, ConfigError
+from lond.errors import ConfigError
 from lond.identify import IdentifySettings, identify
 from lond.losses import (
     Mix,
@@ -100,13 +101,29 @@ class LondDrs(Method):
             if self.settings.warmup_prototype_weight and not self.net.prototypes_ready:
                 embeddings, _ = survey(self._describe)
                 self._start_prototypes(embeddings, self.labels >= 0)
-            labelled = (self.labels >= 0).nonzero().squeeze(1)
-            return [Phase("warm-up", {"all": Stream(labelled)}, lead=len(labelled))]
+            return self._warmup_phases()
         embeddings, positives = survey(self._describe)
-        self.partition = identify(self.labels.to(positives.device), positives, embeddings, self.settings.identify)
+        partition = identify(self.labels.to(positives.device), positives, embeddings, self.settings.identify)
+        if not partition.clean.any():
+            # Happens on small sets after a short warm-up, while the network still favours a few classes.
+            return self._warmup_again(epoch)
+        self.partition = partition
         if not self.net.prototypes_ready:
             self._start_prototypes(embeddings, self.partition.clean)
         return [self._robust_phase(self.partition)]
+
+    def _warmup_phases(self) -> list[Phase]:
+        labelled = (self.labels >= 0).nonzero().squeeze(1)
+        return [Phase("warm-up", {"all": Stream(labelled)}, lead=len(labelled))]
+
+    def _warmup_again(self, epoch: int) -> list[Phase]:
+        warnings.warn(
+            f"epoch {epoch}: no sample is judged clean: the neighbours agree with the labels of too few classes; "
+            "warming up for another epoch. If this goes on, lower optimiser.learning_rate, add epochs, or raise "
+            "settings.identify.clean_quantile",
+            stacklevel=2,
+        )
+        return self._warmup_phases()
 
     def _describe(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Embedding and one-vs-all positives of a batch."""
@@ -126,11 +143,6 @@ class LondDrs(Method):
     def _robust_phase(self, partition: Partition) -> Phase:
         """Four streams: clean, closed, not open, all; one that no switched-on term needs is left out."""
         settings = self.settings
-        if not partition.clean.any():
-            raise CollapseError(
-                "no training sample is judged clean: the neighbours of no class agree with its labels. "
-                "Lengthen the warm-up, lower the learning rate, or raise identify.clean_quantile."
-            )
         streams = {"clean": _members(partition.clean)}
         if settings.pseudo_label_weight:
             streams["closed"] = _members(partition.closed)

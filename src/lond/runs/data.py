@@ -100,7 +100,10 @@ def check_trainable(samples: Samples, test: Samples | None) -> None:
         DataError: fewer than two classes or two labelled images, or test images of another shape.
     """
     if samples.num_classes < 2:
-        raise DataError(f"{samples.origin} has {samples.num_classes} class(es); a classifier needs at least two")
+        raise DataError(
+            f"{samples.origin} has {samples.num_classes} class(es); a classifier needs at least two, "
+            "e.g. one folder of images a class"
+        )
     if int((samples.labels >= 0).sum()) < 2:
         raise DataError(f"{samples.origin} has fewer than two labelled images")
     if test is not None:

@@ -84,7 +84,9 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
     if len(labels[labelled].unique()) < 2:
         raise DataError(f"{source} holds images of one class only; calibration needs at least two")
     probabilities, truth = prediction.probabilities[labelled], labels[labelled]
-    temperature = best_temperature(_logits(probabilities), truth)
+    flawless = bool((probabilities.argmax(dim=1) == truth).all())
+    # Without a single mistake the best temperature is 0, which says nothing about images to come.
+    temperature = 1.0 if flawless else best_temperature(_logits(probabilities), truth)
     return replace(
         decision,
         temperature=temperature,

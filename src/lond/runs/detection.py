@@ -87,7 +87,13 @@ class Extractor:
 
     @torch.no_grad()
     def evidence(self, samples: Samples) -> Evidence:
-        """Return the evidence of all samples, with their given labels, on the CPU."""
+        """Return the evidence of all samples, with their given labels, on the CPU.
+
+        Raises:
+            DataError: there are no samples.
+        """
+        if not len(samples):
+            raise DataError(f"{samples.origin} holds no images")
         parts, labels = [], samples.labels.split(self.run.config.train.evaluation_batch)
         for images, part_labels in zip(self.batches(samples), labels, strict=True):
             parts.append((_to_cpu(self.network.evidence(images)), part_labels))
@@ -187,7 +193,7 @@ def compare_detectors(
             raise ConfigError(f"{name} does not suit the run: its network has no {lacks}")
     results = []
     for name in names or [name for name in DETECTORS if name not in left_out]:
-        for fitted_on, evidence in _fit_sets(name, fit, clean):
+        for fitted_on, evidence in _fit_sets(name, fit, clean, run.method.partition is not None):
             started = time.perf_counter()
             scores, problem = torch.empty(0), ""
             try:
@@ -203,15 +209,24 @@ def compare_detectors(
 
 
 def _judged_clean(run: LoadedRun, training: Samples) -> Tensor:
-    """Return which training samples the method judged clean; all labelled ones if it judges none."""
+    """Return which training samples the method judged clean; those it agrees with if it judges none."""
     partition = run.method.partition
-    return training.labels >= 0 if partition is None else partition.clean.cpu()
+    if partition is not None:
+        return partition.clean.cpu()
+    return run.predict(training).probabilities.argmax(dim=1) == training.labels
 
 
-def _fit_sets(name: str, everything: Evidence, clean: Evidence) -> list[tuple[str, Evidence]]:
+def _fit_sets(name: str, everything: Evidence, clean: Evidence, judged: bool) -> list[tuple[str, Evidence]]:
+    """Return what a detector is fitted on, once or twice.
+
+    A temperature fitted on samples that were chosen because the model is right about them would be zero, so without
+    a partition the detectors that want a validation set take all samples.
+    """
     if name in FITTED_ON_TRAINING:
         return [(ALL, everything), (CLEAN, clean)]
-    return [(CLEAN if name in FITTED_ON_CLEAN else NOTHING, clean)]
+    if name in FITTED_ON_CLEAN:
+        return [(CLEAN, clean) if judged else (ALL, everything)]
+    return [(NOTHING, everything)]
 
 
 def _to_cpu(evidence: Evidence) -> Evidence:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,11 @@ from lond.data.noise import label_hash
 from lond.errors import ConfigError, DataError
 from lond.train.loop import CHECKPOINT
 from lond.types import Samples
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
 
@@ -50,6 +58,29 @@ def claim(folder: Path, config: RunConfig) -> None:
     elif folder.is_dir() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty and holds no run. Choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def locked(folder: Path | None) -> Iterator[None]:
+    """Keep other processes from training the same run; the system lets go of a killed process's lock.
+
+    The other processes of a distributed run share the first one's lock.
+
+    Raises:
+        ConfigError: another process holds the folder.
+    """
+    if folder is None or fcntl is None or os.environ.get("LOCAL_RANK", "0") != "0":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConfigError(f"another process is training the run of {folder}; wait for it to end") from error
+        yield
+    finally:
+        os.close(handle)
 
 
 def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:

@@ -54,14 +54,17 @@ def prediction_rows(
         DataError: neither the run nor the caller has a threshold.
     """
     decision, threshold = run.decision, run.threshold if threshold is None else threshold
+    if threshold is None and not run.finished:
+        raise DataError("the run is not finished: start its lond train command again, or choose a --threshold")
     if threshold is None:
         raise DataError("the run has no stored threshold (too few trusted samples); choose one with --threshold")
     names = ("id", "class", "probability", "foreign_score", "p_value", "verdict", "reason")
-    best = (prediction.probabilities if decision is None else decision.probabilities(prediction)).max(dim=1)
+    classes = prediction.probabilities.argmax(dim=1)
+    tempered = prediction.probabilities if decision is None else decision.probabilities(prediction)
     columns = {
         "id": list(samples.ids),
-        "class": _named(best.indices, run.shape.class_names),
-        "probability": _numbers(best.values),
+        "class": _named(classes, run.shape.class_names),
+        "probability": _numbers(tempered.gather(1, classes[:, None]).squeeze(1)),
         "foreign_score": _numbers(prediction.scores),
         "p_value": [""] * len(samples) if decision is None else _numbers(decision.p_values(prediction.scores)),
         "verdict": [str(Verdict.FOREIGN) if score > threshold else "known" for score in prediction.scores.tolist()],

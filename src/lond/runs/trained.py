@@ -20,7 +20,7 @@ from lond.runs.data import Shape, check_fits, in_memory, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, read_json
 from lond.runs.tables import Columns, read_columns, write_columns
-from lond.train.checkpoint import load_state, save_state
+from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.log import write_json
 from lond.train.loop import CHECKPOINT, Result
 from lond.train.runtime import Runtime
@@ -36,15 +36,16 @@ class LoadedRun:
     method: Method
     views: ViewMaker
     decision: Decision | None
+    finished: bool = True
 
     @property
     def threshold(self) -> float | None:
         """The score above which an image is foreign."""
         return None if self.decision is None else self.decision.threshold
 
-    def read(self, source: object, split: str = "test") -> Samples:
-        """Load images at the run's size; labels are mapped onto its classes."""
-        options = reading_at(self.shape, self.config.data.read)
+    def read(self, source: object, split: str = "test", *, ignore_classes: bool = False) -> Samples:
+        """Load images at the run's size; labels are mapped onto its classes, or not read with ``ignore_classes``."""
+        options = replace(reading_at(self.shape, self.config.data.read), ignore_classes=ignore_classes)
         samples = in_memory(load(source, split, class_names=self.shape.class_names, options=options))
         check_fits(samples, self.shape)
         return samples
@@ -98,7 +99,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     for name in (CONFIG, MANIFEST, CHECKPOINT):
         if not (folder / name).is_file():
             raise DataError(
-                f"{folder} is not a trained run: it has no {name}. Train one with: lond train --out {folder}"
+                f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {folder}"
             )
     config = run_config_from_dict(read_json(folder / CONFIG))
     manifest = read_json(folder / MANIFEST)
@@ -114,7 +115,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     method.load_extra_state(state["extra"])
     outcome = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
     verdicts = read_columns(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
-    run = LoadedRun(config, shape, method, views, load_decision(folder))
+    run = LoadedRun(config, shape, method, views, load_decision(folder), finished=(folder / METRICS).is_file())
     return Trained(run, manifest, state, outcome, verdicts)
 
 
@@ -134,9 +135,10 @@ def save_trained(folder: Path, trained: Trained) -> None:
 def write_outcome(folder: Path, trained: Trained) -> None:
     """Write the metrics with the decision threshold, and a verdict on every training sample."""
     write_json(folder / METRICS, trained.outcome)
-    if trained.run.decision is None:
+    decision, stored = trained.run.decision, load_decision(folder)
+    if decision is None:
         (folder / DECISION).unlink(missing_ok=True)
-    else:
-        save_decision(folder, trained.run.decision)
+    elif stored is None or not same_state(vars(stored), vars(decision)):
+        save_decision(folder, decision)
     if trained.verdicts:
         write_columns(folder / VERDICTS, trained.verdicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, make_manifest
+from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, locked, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.log import write_json
-from lond.train.loop import Result, Trainer
+from lond.train.loop import Result, Trainer, last_epochs
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Partition, Prediction, Samples
 
@@ -71,8 +72,7 @@ def train_samples(
         check_same_data(folder, manifest)
     kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
     learned_from = take(samples, kept) if len(held) else samples
-    runtime = Runtime(runtime_settings)
-    try:
+    with locked(folder), closing(Runtime(runtime_settings)) as runtime:
         method, views = build(config, shape_of(samples), learned_from.labels, backbone)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
@@ -105,8 +105,6 @@ def train_samples(
         if keeper is not None:
             write_outcome(keeper, trained)
         runtime.barrier()
-    finally:
-        runtime.close()
     return trained
 
 
@@ -142,7 +140,7 @@ def _trained(
     outcome: dict[str, Any] = {
         "method": config.method,
         "epochs": config.train.epochs,
-        "mean_over_last": min(config.train.average_last, config.train.epochs),
+        "mean_over_last": len(last_epochs(result.history, config.train.average_last)),
         "seed": config.train.seed,
         "metrics": result.metrics,
         "threshold": threshold,

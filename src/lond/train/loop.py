@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -237,10 +238,18 @@ class Trainer:
         }
 
 
+def last_epochs(history: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """Return the records, latest first, that a result is averaged over: at most ``count``.
+
+    Epochs of an earlier phase (warm-up) do not count, so a short run may average over fewer.
+    """
+    return list(takewhile(lambda record: record.get("phase") == history[-1].get("phase"), history[: -count - 1 : -1]))
+
+
 def mean_of_last(history: list[dict[str, Any]], count: int) -> dict[str, float]:
-    """Return the mean over the last ``count`` epochs of every number that all of them hold."""
-    last = history[-count:]
-    names = [name for name, value in last[-1].items() if isinstance(value, int | float)] if last else []
+    """Return the mean over ``last_epochs`` of every number that all of them hold."""
+    last = last_epochs(history, count)
+    names = [name for name, value in last[0].items() if isinstance(value, int | float)] if last else []
     skip = {"epoch", "learning_rate"}
     shared = [name for name in names if name not in skip and all(name in record for record in last)]
     return {name: sum(record[name] for record in last) / len(last) for name in shared}
