@@ -5,7 +5,7 @@
 An epoch at mini80 is one identification (all images through the network, neighbours, margins) and 79 steps, each with
 views, targets, losses, backward and optimiser. Bare is what no implementation can leave out: 8B samples forward and
 backward and 4B forward a step (B = 128), on fixed tensors with a trivial loss. Each step is followed by its bare
-counterpart, so both meet the same load of the machine.
+counterpart, so both meet the same load of the machine; medians are taken.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,22 +51,26 @@ def bare_step(net: torch.nn.Module, images: torch.Tensor, size: int) -> None:
 
 
 def measure(trainer: Trainer, epoch: int) -> dict[str, float]:
-    """Return seconds of the identification, the steps and the bare passes of one robust epoch."""
+    """Return seconds of one robust epoch: its identification (median of three), its steps and its bare passes.
+
+    Steps and bare passes are medians times their number, so that a moment's load of the machine does not count.
+    """
     size, method = trainer.settings.batch_size, trainer.method
     channels, (height, width) = trainer.samples.pixels.channels, trainer.samples.pixels.size
     images = torch.randn(4 * size, channels, height, width).to(memory_format=torch.channels_last)
-    started = time.perf_counter()
+    identify = [seconds(lambda: method.before_epoch(epoch, trainer.survey)) for _ in range(3)]
     (phase,) = method.before_epoch(epoch, trainer.survey)
-    times = {"identify": time.perf_counter() - started, "steps": 0.0, "bare": 0.0}
     method.train()
     random = generator(0, "benchmark", epoch)
-    steps = trainer.batches.steps(phase)
+    count = trainer.batches.steps(phase)
     batches = trainer.batches.batches(phase, 0, epoch)
-    for step in range(steps):
-        clock = Clock(epoch, step, steps)
-        times["steps"] += seconds(lambda clock=clock: trainer.step(phase, next(batches), clock, random))
-        times["bare"] += seconds(lambda: bare_step(method.net, images, size))
-    return times
+    steps, bare = [], []
+    for step in range(count):
+        clock = Clock(epoch, step, count)
+        steps.append(seconds(lambda clock=clock: trainer.step(phase, next(batches), clock, random)))
+        bare.append(seconds(lambda: bare_step(method.net, images, size)))
+    medians = [statistics.median(times) for times in (identify, steps, bare)]
+    return {"identify": medians[0], "steps": count * medians[1], "bare": count * medians[2]}
 
 
 def main() -> None:
