@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
 from torch import Tensor
 
 from lond.data.cifar import CifarImages, read_cifar10, read_cifar100
@@ -159,6 +158,9 @@ def _reduced(split: CifarImages, classes: int = 20) -> CifarImages:
 
 def _digits(settings: BenchmarkSettings) -> Benchmark:
     """scikit-learn's 1,797 handwritten digits, doubled to 16x16: two thirds to train, 8 and 9 unknown."""
+    # Imported here: it takes a second, which only this benchmark is worth.
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     images = torch.from_numpy((digits.images * (255 / 16)).round().astype(np.uint8))[:, None]
     images = images.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3)

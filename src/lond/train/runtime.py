@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
@@ -41,6 +40,9 @@ class Runtime:
 
     def __init__(self, settings: RuntimeSettings | None = None) -> None:
         """Start the processes."""
+        # Imported here: it takes two seconds, which `lond --help` should not.
+        from lightning_fabric import Fabric
+
         settings = settings or RuntimeSettings()
         if settings.devices < 1 or settings.num_nodes < 1:
             raise ConfigError("devices and num_nodes must be at least 1")
