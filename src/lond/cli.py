@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import csv
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -297,11 +298,15 @@ def _print_figures(title: str, figures: dict[str, float]) -> None:
     for name, value in figures.items():
         if not (name.startswith("loss") or name.endswith(("_size", "_share"))):
             table.add_row(name.replace("_", " "), f"{100 * value:.2f} %")
-    out.print(table)
+    if table.row_count:
+        out.print(table)
 
 
 def main() -> None:
     """Run the command line; an error of the user's side is one line, without a trace."""
+    warnings.showwarning = lambda message, *_: Console(stderr=True).print(
+        f"note: {escape(str(message))}", soft_wrap=True
+    )
     try:
         app()
     except (LondError, OSError) as error:

@@ -18,7 +18,7 @@ from lond.data.benchmarks import BENCHMARKS, Benchmark, BenchmarkSettings, load_
 from lond.data.noise import NoiseSettings, add_noise, label_hash
 from lond.data.pixels import ArrayPixels
 from lond.errors import ConfigError, DataError
-from lond.types import FOREIGN, Samples
+from lond.types import FOREIGN, Request, Samples
 
 SYM50 = NoiseSettings(closed_rate=0.5)
 
@@ -225,12 +225,13 @@ def test_nominal_rate_counts_open_images(cifar: Path, tmp_path: Path, monkeypatc
     assert nominal["overall"] == pytest.approx(20 / 320 + 300 / 320 * 0.5)
 
 
-def test_grey_open_images_are_made_colour_or_refused(
-    cifar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_grey_open_images_are_made_colour(cifar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "OPEN_TEST_IMAGES", 2)
     np.savez(tmp_path / "grey.npz", x=np.zeros((9, 32, 32), dtype=np.uint8), y=np.arange(9) % 2)
-    with_open(cifar, tmp_path / "grey.npz", count=3)
+    benchmark = with_open(cifar, tmp_path / "grey.npz", count=3)
+    (images,) = benchmark.train.pixels.stream([Request(torch.arange(len(benchmark.train) - 3, len(benchmark.train)))])
+    assert images.shape == (1, 3, 3, 32, 32)
+    assert not images.any()
 
 
 # Web data
