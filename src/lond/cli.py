@@ -34,6 +34,7 @@ from lond.runs import calibrate as calibrate_run
 from lond.runs.data import load_data, with_root
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.detection import detect_run
+from lond.runs.folder import is_first_process
 from lond.runs.tables import prediction_rows, unreadable
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
@@ -109,7 +110,7 @@ def train(
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on after the last finished epoch")
         raise typer.Exit(130) from None
-    if os.environ.get("LOCAL_RANK", "0") != "0":
+    if not is_first_process():
         return
     _print_figures(f"{config.method}, mean over its last epochs", result.metrics)
     _print_verdicts(folder)

@@ -60,6 +60,17 @@ def claim(folder: Path, config: RunConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
+def is_first_process() -> bool:
+    """Tell, also before the processes know one another, whether this is the first one of a distributed run.
+
+    ``torchrun`` sets RANK; Fabric's own launcher sets the rank on the machine and, if told, the machine's.
+    """
+    ranks = (
+        [os.environ["RANK"]] if "RANK" in os.environ else [os.environ.get(n, "0") for n in ("LOCAL_RANK", "NODE_RANK")]
+    )
+    return all(rank == "0" for rank in ranks)
+
+
 @contextmanager
 def locked(folder: Path | None) -> Iterator[None]:
     """Keep other processes from training the same run; the system lets go of a killed process's lock.
@@ -69,7 +80,7 @@ def locked(folder: Path | None) -> Iterator[None]:
     Raises:
         ConfigError: another process holds the folder.
     """
-    if folder is None or fcntl is None or os.environ.get("LOCAL_RANK", "0") != "0":
+    if folder is None or fcntl is None or not is_first_process():
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
