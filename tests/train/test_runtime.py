@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -169,4 +170,41 @@ def test_two_processes_from_the_command_line_write_one_run(tmp_path: Path) -> No
     metrics = json.loads((folder / "metrics.json").read_text())
     assert math.isfinite(metrics["metrics"]["loss"])
     assert not list(folder.glob("*.tmp"))
+    assert len((folder / "verdicts.csv").read_text().splitlines()) == 97
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_two_machines_under_torchrun_write_one_run(tmp_path: Path) -> None:
+    source, folder, port = tmp_path / "images.npz", tmp_path / "run", free_port()
+    write_npz(source)
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc_per_node", "1",
+        "--master_addr", "127.0.0.1", "--master_port", str(port),
+    ]  # fmt: skip
+    task = [
+        "-m", "lond.cli", "train", str(source), "--epochs", "2", "--nodes", "2", "--accelerator", "cpu",
+        "--threads", "1", "--out", str(folder), "--method", "standard",
+        "--set", "net.width=0.25", "--set", "train.batch_size=32",
+    ]  # fmt: skip
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    machines = [
+        subprocess.Popen(
+            [*command, "--node_rank", str(rank), *task],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    outputs = [machine.communicate(timeout=240)[0] for machine in machines]
+    assert [machine.returncode for machine in machines] == [0, 0], outputs
+    assert ["run folder" in output for output in outputs] == [True, False]
+    assert len((folder / "log.jsonl").read_text().splitlines()) == 2
     assert len((folder / "verdicts.csv").read_text().splitlines()) == 97
