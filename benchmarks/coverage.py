@@ -10,12 +10,12 @@ of the rate, and the mean over 200 splits. The split, not the model, is what var
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from pathlib import Path
 
 import torch
 from scipy.stats import binom
+from store import store
 
 from lond.detect.threshold import threshold_at
 from lond.runs import load_data, load_run
@@ -62,10 +62,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="JSON file to write")
     args = parser.parse_args()
     result = [measure(folder, args.root) for folder in args.runs]
-    print(json.dumps(result, indent=2))
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(result, indent=2) + "\n")
+    store(result, args.out)
 
 
 if __name__ == "__main__":

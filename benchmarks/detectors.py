@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from store import machine, store
 from torch import Tensor
 
 from lond.detect import DETECTORS, Evidence
@@ -115,14 +115,9 @@ def main() -> None:
         return
     result = {
         "detectors": {name: child(name, args.threads) for name in args.only or DETECTORS},
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "machine": platform.machine(),
+        **machine(),
     }
-    print(json.dumps(result, indent=2))
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(result, indent=2) + "\n")
+    store(result, args.out)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ counterpart, so both meet the same load of the machine; medians are taken.
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from store import machine, store
 
 from lond.presets import preset
 from lond.runs import build, load_data, shape_of
@@ -94,14 +93,9 @@ def main() -> None:
     result = {
         "ratio": (times["identify"] + times["steps"]) / times["bare"],
         "seconds": times,
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "machine": platform.machine(),
+        **machine(),
     }
-    print(json.dumps(result, indent=2))
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(result, indent=2) + "\n")
+    store(result, args.out)
 
 
 if __name__ == "__main__":

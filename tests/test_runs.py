@@ -151,9 +151,10 @@ def test_another_configuration_is_refused(run: Path, arrays: str) -> None:
 
 def test_where_a_benchmark_lies_does_not_matter(tmp_path: Path, arrays: str) -> None:
     config = standard(arrays)
-    train_run(config, tmp_path / "run")
+    first = train_run(config, tmp_path / "run")
     moved = replace(config.data.benchmark, root="elsewhere")
-    train_run(replace(config, data=replace(config.data, benchmark=moved)), tmp_path / "run")
+    again = train_run(replace(config, data=replace(config.data, benchmark=moved)), tmp_path / "run")
+    assert again.history == first.history
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, arrays: str) -> None:

@@ -29,13 +29,13 @@ from lond.errors import ConfigError, DataError, LondError
 from lond.evaluate import evaluate_predictions
 from lond.methods import METHODS
 from lond.presets import PRESETS, own_data, preset, with_epochs, with_method
-from lond.runs import METRICS, LoadedRun, load_run, load_trained, save_decision, train_run
+from lond.runs import MANIFEST, METRICS, VERDICTS, LoadedRun, load_run, save_decision, train_run
 from lond.runs import calibrate as calibrate_run
 from lond.runs.data import load_data, with_root
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.detection import detect_run
-from lond.runs.folder import is_first_process
-from lond.runs.tables import prediction_rows, unreadable
+from lond.runs.folder import is_first_process, read_json
+from lond.runs.tables import prediction_rows, read_columns, unreadable
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
 from lond.types import FOREIGN, Samples
@@ -285,11 +285,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _print_verdicts(folder: Path) -> None:
     """Say what was judged, and what could not be read."""
-    trained = load_trained(folder)
-    counts = Counter(trained.verdicts["verdict"])
+    counts = Counter(read_columns(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
-    problems = trained.manifest["data"]["train"]["problems"]
+    problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]
     if problems:
         out.print(f"left out: {len(problems)} files or folders, with reasons in manifest.json", soft_wrap=True)
 

@@ -23,7 +23,7 @@ from lond.errors import ConfigError, DataError, MissingDependencyError
 from lond.evaluate import auroc
 from lond.methods import StandardSettings
 from lond.runs import LoadedRun, load_data, load_run, train_run, train_samples
-from lond.runs.data import learned_from
+from lond.runs.data import divide
 from lond.runs.detection import DetectorResult, Extractor, compare_detectors, detect_run, mixed_test_set, own_test_set
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
@@ -88,7 +88,7 @@ def opened(folder: Path) -> Opened:
     run = load_run(folder)
     training, test, _ = load_data(run.config)
     assert test is not None
-    return run, learned_from(run.config, training), *own_test_set(run.read(test))
+    return run, divide(run.config, training).learned_from, *own_test_set(run.read(test))
 
 
 @pytest.fixture(scope="module")

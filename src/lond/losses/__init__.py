@@ -3,7 +3,7 @@
 from lond.losses.bi_level_contrastive import bi_level_contrastive, mixed_bi_level_contrastive
 from lond.losses.consistency import one_vs_all_consistency
 from lond.losses.mixup import Mix, draw_mix, mix_inputs, mix_losses
-from lond.losses.one_vs_all import negative_probabilities, one_vs_all, positive_probabilities
+from lond.losses.one_vs_all import log_odds, negative_probabilities, one_vs_all, positive_probabilities
 from lond.losses.prototype import prototype_logits, soft_cross_entropy
 from lond.losses.pseudo_label import pseudo_label_distance, sharpen
 
@@ -11,6 +11,7 @@ __all__ = [
     "Mix",
     "bi_level_contrastive",
     "draw_mix",
+    "log_odds",
     "mix_inputs",
     "mix_losses",
     "mixed_bi_level_contrastive",

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def _log_odds(logits: Tensor) -> Tensor:
+def log_odds(logits: Tensor) -> Tensor:
     """Return ``logit(positive) - logit(negative)`` in float32, ``(B, C, 2) -> (B, C)``."""
     logits = logits.float()
     return logits[..., 1] - logits[..., 0]
@@ -15,12 +15,12 @@ def _log_odds(logits: Tensor) -> Tensor:
 
 def positive_probabilities(logits: Tensor) -> Tensor:
     """Return ``p^c(z=1|x)``, the probability of belonging to each class, ``(B, C, 2) -> (B, C)``."""
-    return torch.sigmoid(_log_odds(logits))
+    return torch.sigmoid(log_odds(logits))
 
 
 def negative_probabilities(logits: Tensor) -> Tensor:
     """Return ``p^c(z=0|x)``, the probability of not belonging to each class, ``(B, C, 2) -> (B, C)``."""
-    return torch.sigmoid(-_log_odds(logits))
+    return torch.sigmoid(-log_odds(logits))
 
 
 def one_vs_all(logits: Tensor, targets: Tensor) -> Tensor:
@@ -33,6 +33,6 @@ def one_vs_all(logits: Tensor, targets: Tensor) -> Tensor:
     Returns:
         ``(B,)`` losses in float32.
     """
-    log_odds = _log_odds(logits)
+    odds = log_odds(logits)
     # -t log s(o) - (1-t) log s(-o) is exactly binary cross-entropy on the log odds.
-    return F.binary_cross_entropy_with_logits(log_odds, targets.detach().to(log_odds), reduction="none").sum(dim=1)
+    return F.binary_cross_entropy_with_logits(odds, targets.detach().to(odds), reduction="none").sum(dim=1)

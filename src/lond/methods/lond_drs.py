@@ -21,6 +21,7 @@ from lond.identify import IdentifySettings, identify
 from lond.losses import (
     Mix,
     draw_mix,
+    log_odds,
     mix_inputs,
     mix_losses,
     mixed_bi_level_contrastive,
@@ -257,10 +258,10 @@ class LondDrs(Method):
         out: DualOutput = self.net(images)
         positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
         nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
-        log_odds = (out.ova_logits[..., 1] - out.ova_logits[..., 0]).float()
+        logits = log_odds(out.ova_logits)
         # softmax(log p) is p / sum(p), also where every p underflows.
-        probabilities = F.softmax(F.logsigmoid(log_odds), dim=1)
-        return Prediction(probabilities, open_world_score(negatives, nearest), out.features.float(), log_odds)
+        probabilities = F.softmax(F.logsigmoid(logits), dim=1)
+        return Prediction(probabilities, open_world_score(negatives, nearest), out.features.float(), logits)
 
     def network(self) -> OpenedDual:
         """Return the network, opened at its one-vs-all head."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from lond.detect import Evidence, NoNetworkError
-from lond.losses import prototype_logits
+from lond.losses import log_odds, prototype_logits
 from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet
 
@@ -43,13 +43,12 @@ class OpenedDual:
         """Return features, log odds, embeddings and prototype scores, and the maps if asked for."""
         out = self.net(images)
         features = self.net.ova_head[:-1](out.features)
-        log_odds = self.head(features)
-        scores = log_odds
+        scores = logits = self.head(features)
         if self.net.prototypes_ready:
             scores = prototype_logits(out.embedding, self.net.unit_prototypes(), self.temperature)
         return Evidence(
             features.float(),
-            log_odds,
+            logits,
             maps=_maps(self.net.backbone, images, maps),
             embeddings=out.embedding,
             class_scores=scores,
@@ -58,8 +57,7 @@ class OpenedDual:
     def head(self, features: Tensor) -> Tensor:
         """Map features, wherever they lie, to log odds on the network's device."""
         features = features.to(self.net.prototypes.device)
-        logits: Tensor = self.net.ova_head[-1](features).float().reshape(len(features), -1, 2)
-        return logits[..., 1] - logits[..., 0]
+        return log_odds(self.net.ova_head[-1](features).reshape(len(features), -1, 2))
 
     def finish(self, block: int, maps: Tensor) -> Tensor:
         """Return the log odds that follow from maps."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from lond.config import RunConfig
 from lond.data.benchmarks import Benchmark, load_benchmark
@@ -53,10 +54,19 @@ def with_root(config: RunConfig, root: str) -> RunConfig:
     return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
 
 
-def learned_from(config: RunConfig, samples: Samples) -> Samples:
-    """Return the training samples without those that are held out."""
+@dataclass(frozen=True)
+class Division:
+    """The samples that are learned from, and the indices of these and of the held-out ones."""
+
+    learned_from: Samples
+    kept: Tensor
+    held: Tensor
+
+
+def divide(config: RunConfig, samples: Samples) -> Division:
+    """Hold out the share of the samples that the configuration asks for."""
     kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
-    return take(samples, kept) if len(held) else samples
+    return Division(take(samples, kept) if len(held) else samples, kept, held)
 
 
 def in_memory(samples: Samples) -> Samples:

@@ -20,7 +20,7 @@ from lond.detect.evidence import joined
 from lond.errors import ConfigError, DataError
 from lond.evaluate.predictions import RANKINGS
 from lond.plots import draw_histograms, draw_roc, import_pyplot
-from lond.runs.data import learned_from, load_data, with_root
+from lond.runs.data import divide, load_data, with_root
 from lond.runs.trained import LoadedRun, load_trained
 from lond.train.log import write_json
 from lond.train.runtime import Runtime
@@ -147,7 +147,7 @@ def detect_run(
     else:
         raise DataError("the run was trained without test data; give --known and --foreign")
     target.mkdir(parents=True, exist_ok=True)
-    results = compare_detectors(run, learned_from(config, training), sets, marks, names)
+    results = compare_detectors(run, divide(config, training).learned_from, sets, marks, names)
     content = {
         "run": folder.name,
         "method": config.method,

@@ -10,11 +10,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from lond.config import RunConfig, to_dict
-from lond.data.split import hold_out, take
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.runs.build import build
-from lond.runs.data import check_trainable, load_data, shape_of
+from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
 from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, locked, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
@@ -70,17 +69,16 @@ def train_samples(
     if folder is not None:
         claim(folder, config)
         check_same_data(folder, manifest)
-    kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
-    learned_from = take(samples, kept) if len(held) else samples
+    division = divide(config, samples)
     with locked(folder), closing(Runtime(runtime_settings)) as runtime:
-        method, views = build(config, shape_of(samples), learned_from.labels, backbone)
+        method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
             write_json(keeper / CONFIG, to_dict(config))
             write_json(keeper / MANIFEST, manifest)
         trainer = Trainer(
             method,
-            learned_from,
+            division.learned_from,
             views,
             config.train,
             config.optimiser,
@@ -98,7 +96,7 @@ def train_samples(
             # What was decided on a run that was cut does not hold for the weights to come.
             (keeper / DECISION).unlink(missing_ok=True)
         result = trainer.run()
-        said = Said(samples, trainer.predict(samples), kept, held)
+        said = Said(samples, trainer.predict(samples), division.kept, division.held)
         trained = _trained(trainer, config, manifest, result, said, false_alarm_rate)
         if checked is not None:
             trained = replace(trained, run=replace(trained.run, decision=checked))
