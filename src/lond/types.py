@@ -116,22 +116,28 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stream:
-    """Samples that batches are drawn from in random order, and the views ("weak", "strong", "test") to make of each."""
+    """Samples that batches are drawn from in random order, and the views ("weak", "strong", "test") to make of each.
+
+    A batch holds ``share`` times the run's batch size.
+    """
 
     indices: Tensor
     views: tuple[str, ...] = ("weak", "strong")
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of an epoch: ``lead / batch size`` steps, each with one batch of every stream.
+    """A stretch of an epoch: ``lead / (share * batch size)`` steps, each with one batch of every stream.
 
-    A stream of ``lead`` samples is walked through once (its last batch may be short); a smaller one is repeated.
+    A stream of ``lead`` samples is walked through once (its last batch may be short); a smaller one, or one of larger
+    batches than ``share`` says, is repeated.
     """
 
     name: str
     streams: dict[str, Stream]
     lead: int
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -169,8 +175,9 @@ class Term:
 class Partition:
     """What an identification decides about N training samples; all tensors are ``(N,)``.
 
-    Exactly one of ``clean``, ``closed`` and ``open`` is True for each sample. ``weights`` is Eq. 12,
-    ``corrected`` the label to train on (the given one where it is trusted).
+    Exactly one of ``clean``, ``closed`` and ``open`` is True for each sample. ``weights`` says how far its label to
+    train on, ``corrected`` (the given one where it is trusted), is believed: Eq. 12 for LOND-DRS. The margins are those
+    of LOND-DRS, None for other methods.
     """
 
     clean: Tensor
@@ -178,8 +185,8 @@ class Partition:
     open: Tensor
     weights: Tensor
     corrected: Tensor
-    neighbour_margin: Tensor
-    negative_margin: Tensor
+    neighbour_margin: Tensor | None = None
+    negative_margin: Tensor | None = None
 
     def names(self) -> list[str]:
         """Return "clean", "closed" or "open" for every sample, in order."""
@@ -188,7 +195,8 @@ class Partition:
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the tensors by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        tensors = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: tensor for name, tensor in tensors.items() if tensor is not None}
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Tensor]) -> Self:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
 import torch
-from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
+from methods.tiny import VIEWS, first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
 
-from lond.methods import METHODS, Method
+from lond.data.views import ViewMaker
+from lond.methods import METHODS, Method, Survey
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.schedule import OptimiserSettings
-from lond.types import Clock
+from lond.types import UNLABELLED, Clock, Phase
 
 NAMES = sorted(METHODS)
 
@@ -35,10 +37,10 @@ def test_one_batch(name: str) -> None:
     method = tiny_method(samples, name)
     survey = survey_of(method, samples)
     for epoch in (0, 1):
-        phases = method.before_epoch(epoch, survey)
-        assert phases
-        method.train()
-        for phase in phases:
+        phases = []
+        for phase in method.before_epoch(epoch, survey):
+            phases.append(phase.name)
+            method.train()
             batches = first_batches(samples, phase, 8)
             terms = method.step(phase.name, batches, Clock(epoch), torch.Generator().manual_seed(0))
             assert terms
@@ -49,6 +51,7 @@ def test_one_batch(name: str) -> None:
                 assert term.values.isfinite().all()
             again = method.step(phase.name, batches, Clock(epoch), torch.Generator().manual_seed(0))
             assert all(torch.allclose(terms[key].values, again[key].values, atol=1e-5) for key in terms)
+        assert len(set(phases)) == len(phases) > 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,6 +85,52 @@ def test_state_round_trip(name: str, tmp_path: Path) -> None:
     assert same_state(fresh.method.state_dict(), method.state_dict())
     assert same_state(fresh.method.extra_state(), method.extra_state())
     assert same_state(vars(fresh.predict(samples)), vars(trainer.predict(samples)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_was_cut_ends_like_one_that_was_not(name: str, tmp_path: Path) -> None:
+    samples, test = tiny_samples(40), tiny_samples(20, seed=1)
+    whole = tiny_trainer(samples, name, test=test, epochs=4)
+    whole.run()
+    cut = tiny_trainer(samples, name, test=test, epochs=4, folder=tmp_path)
+    go_on = cut.method.before_epoch
+
+    def stop_at_two(epoch: int, survey: Survey) -> Iterable[Phase]:
+        if epoch == 2:
+            raise KeyboardInterrupt
+        return go_on(epoch, survey)
+
+    cut.method.before_epoch = stop_at_two  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        cut.run()
+    resumed = tiny_trainer(samples, name, test=test, epochs=4, folder=tmp_path)
+    assert resumed.resume()
+    resumed.run()
+    states = [{**trainer.state(), "history": []} for trainer in (whole, resumed)]
+    assert same_state(*states)
+    without_times = [[{**record, "seconds": 0} for record in trainer.history] for trainer in (whole, resumed)]
+    assert str(without_times[0]) == str(without_times[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unlabelled_images_do_no_harm(name: str) -> None:
+    labels = (torch.arange(40) % 3).index_fill(0, torch.tensor([0, 7]), UNLABELLED)
+    trainer = tiny_trainer(tiny_samples(40, labels=labels, truth=False), name, epochs=3)
+    assert all(math.isfinite(record["loss"]) for record in trainer.run().history)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_detectors_can_open_its_network(name: str) -> None:
+    samples = tiny_samples(24)
+    method = tiny_method(samples, name).eval()
+    images = ViewMaker(VIEWS, 1).test(samples.pixels.images)
+    with torch.no_grad():
+        network = method.network()
+        evidence = network.evidence(images, maps=True)
+        assert evidence.features is not None and evidence.logits is not None and evidence.maps is not None
+        assert torch.allclose(network.head(evidence.features), evidence.logits, atol=1e-5)
+        for block, maps in enumerate(reversed(evidence.maps)):
+            assert torch.allclose(network.finish(block, maps), evidence.logits, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)

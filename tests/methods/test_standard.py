@@ -61,7 +61,7 @@ def test_prediction_by_hand() -> None:
     assert torch.allclose(out.probabilities, expected)
     assert torch.allclose(out.scores, 1 - expected.max(dim=1).values, atol=1e-6)
     assert torch.equal(out.logits, method.net(images).logits)
-    assert out.features.shape == (5, 512)
+    assert out.features.shape == (5, 32)
     assert method.partition is None
 
 

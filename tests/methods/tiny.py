@@ -20,6 +20,12 @@ from lond.seeds import seed_global_state
 from lond.train import OptimiserSettings, Runtime, RuntimeSettings, Trainer, TrainSettings
 from lond.types import Batch, Phase, Samples
 
+SMALL = {
+    "warmup_epochs": 1, "initial_epochs": 1, "ramp_epochs": 2, "hidden": 32, "embedding_size": 8, "neighbours": 6,
+    "iterations": 4,
+}  # fmt: skip
+"""Settings of any method, for a handful of images."""
+
 VIEWS = ViewSettings(padding=1, flip=False, strong="geometric")
 
 
@@ -63,12 +69,12 @@ def lond_settings(**changes: Any) -> LondDrsSettings:
 
 
 def default_settings(name: str) -> Any:
-    """Return a method's own defaults, with a short warm-up where it has one."""
+    """Return a method's own defaults, made small where it has such settings."""
     if name == "lond-drs":
         return lond_settings()
     settings = METHODS[name][1]()
     known = {field.name for field in fields(settings)}
-    return replace(settings, **{key: 1 for key in ("warmup_epochs",) if key in known})
+    return replace(settings, **{key: value for key, value in SMALL.items() if key in known})
 
 
 def tiny_method(samples: Samples, name: str = "lond-drs", settings: Any = None, seed: int = 0) -> Method:

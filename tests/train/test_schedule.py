@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from lond.errors import ConfigError
-from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate
+from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate, set_rate
 
 PAPER = OptimiserSettings()
 
@@ -28,12 +28,37 @@ def test_the_papers_plan() -> None:
 
 def test_linear_by_hand() -> None:
     settings = OptimiserSettings(plan="linear", learning_rate=1.0, constant_epochs=2, final_rate=0.2)
-    assert [learning_rate(epoch, 6, settings) for epoch in range(6)] == pytest.approx([1, 1, 0.8, 0.6, 0.4, 0.2])
+    assert [learning_rate(epoch, 6, settings) for epoch in range(6)] == pytest.approx([1, 1, 1, 0.8, 0.6, 0.4])
+
+
+def test_the_co_teaching_plan() -> None:
+    """Adam, rate 1e-3 to epoch 80, then 1e-3 (200 - e) / 120; beta1 0.9, then 0.1."""
+    settings = OptimiserSettings(
+        "adam", 1e-3, weight_decay=0.0, plan="linear", constant_epochs=80, final_rate=0.0, late_momentum=0.1
+    )
+    optimiser = build_optimiser(nn.Linear(2, 2).parameters(), settings)
+    for epoch in (0, 79, 80, 81, 199):
+        rate = set_rate(optimiser, epoch, 200, settings)
+        assert rate == pytest.approx(1e-3 * min(1, (200 - epoch) / 120))
+        (group,) = optimiser.param_groups
+        assert group["lr"] == rate
+        assert group["betas"] == (0.9 if epoch < 80 else 0.1, 0.999)
+
+
+def test_momentum_of_sgd_and_the_rate_of_the_constant_epochs() -> None:
+    settings = OptimiserSettings(learning_rate=0.01, constant_rate=0.05, constant_epochs=2, late_momentum=0.5)
+    optimiser = build_optimiser(nn.Linear(2, 2).parameters(), settings)
+    assert [set_rate(optimiser, epoch, 4, settings) for epoch in range(3)] == pytest.approx(
+        [0.05, 0.05, (0.01 + 5e-5) / 2]
+    )
+    assert optimiser.param_groups[0]["momentum"] == 0.5
 
 
 def test_step_and_constant_by_hand() -> None:
     step = OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=3)
     assert [learning_rate(epoch, 8, step) for epoch in range(8)] == pytest.approx([1, 1, 1, 0.1, 0.1, 0.1, 0.01, 0.01])
+    hundredth = OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=3, step_factor=0.01)
+    assert learning_rate(3, 8, hundredth) == pytest.approx(0.01)
     assert learning_rate(7, 8, OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=0)) == 1.0
     assert {learning_rate(epoch, 8, OptimiserSettings(plan="constant")) for epoch in range(8)} == {0.05}
 
@@ -45,7 +70,7 @@ def test_short_runs(plan: str, epochs: int, constant: int) -> None:
     rates = [learning_rate(epoch, epochs, settings) for epoch in range(epochs)]
     assert all(5e-5 - 1e-12 <= rate <= 0.05 for rate in rates)
     assert rates[:constant] == [0.05] * min(constant, epochs)
-    if epochs > constant:
+    if epochs > constant and plan == "cosine":
         assert rates[-1] == pytest.approx(5e-5)
 
 
@@ -72,6 +97,10 @@ def test_optimisers_take_their_settings_and_only_what_learns() -> None:
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"weight_decay": -1.0}, "weight_decay"),
         ({"constant_epochs": -1}, "constant_epochs"),
+        ({"constant_rate": 0.0}, "constant_rate"),
+        ({"step_factor": 0.0}, "step_factor"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"late_momentum": -0.1}, "late_momentum"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(values: dict[str, object], named: str) -> None:

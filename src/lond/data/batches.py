@@ -12,10 +12,15 @@ from lond.seeds import generator
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
 
-def draw_order(stream: Stream, lead: int, batch_size: int, steps: int, random: torch.Generator) -> list[Tensor]:
-    """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, several through a smaller one."""
+def draw_order(
+    stream: Stream, lead: int, batch_size: int, steps: int, random: torch.Generator, *, once: bool = True
+) -> list[Tensor]:
+    """Return ``steps`` index batches: one walk through a stream of ``lead`` samples, several through a smaller one.
+
+    ``once`` is False for a stream of larger batches than the leading one, which may need several walks anyway.
+    """
     size = len(stream.indices)
-    walks = 1 if size >= lead else -(-steps * batch_size // size)
+    walks = 1 if once and size >= lead else -(-steps * batch_size // size)
     order = torch.cat([torch.randperm(size, generator=random) for _ in range(walks)])
     return list(stream.indices[order].split(batch_size))[:steps]
 
@@ -36,6 +41,7 @@ class BatchMaker:
         device: where batches are put.
         rank: this process.
         processes: how many processes share a batch.
+        max_steps: the most steps of a phase; 0 = no limit.
     """
 
     def __init__(
@@ -46,14 +52,20 @@ class BatchMaker:
         device: torch.device,
         rank: int = 0,
         processes: int = 1,
+        max_steps: int = 0,
     ) -> None:
         """Keep the parts."""
         self.samples, self.views, self.batch_size, self.device = samples, views, batch_size, device
-        self.rank, self.processes = rank, processes
+        self.rank, self.processes, self.max_steps = rank, processes, max_steps
 
     def steps(self, phase: Phase) -> int:
         """Return the number of steps of a phase."""
-        return count_steps(phase.lead, self.batch_size, self.processes)
+        steps = count_steps(phase.lead, self._size(phase.share), self.processes)
+        return min(steps, self.max_steps) if self.max_steps else steps
+
+    def _size(self, share: float) -> int:
+        """Return the samples of a batch of some share; every process needs two for batch normalisation."""
+        return max(2 * self.processes, round(share * self.batch_size))
 
     def batches(self, phase: Phase, seed: int, epoch: int) -> Iterator[dict[str, Batch]]:
         """Yield one batch of every stream a step."""
@@ -61,7 +73,10 @@ class BatchMaker:
         order = generator(seed, "order", epoch, phase.name)
         steps = self.steps(phase)
         drawn = {
-            name: draw_order(stream, phase.lead, self.batch_size, steps, order) for name, stream in streams.items()
+            name: draw_order(
+                stream, phase.lead, self._size(stream.share), steps, order, once=stream.share <= phase.share
+            )
+            for name, stream in streams.items()
         }
         random = generator(seed, "views", epoch, phase.name, self.rank)
         plan = [{name: drawn[name][step][self.rank :: self.processes] for name in streams} for step in range(steps)]

@@ -12,22 +12,22 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Mix:
-    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``, with ``ratio >= 0.5``."""
+    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``."""
 
     ratio: float
     partners: Tensor
 
 
-def draw_mix(size: int, concentration: float, generator: torch.Generator) -> Mix:
+def draw_mix(size: int, concentration: float, generator: torch.Generator, *, fold: bool = True) -> Mix:
     """Draw ``lambda ~ Beta(a, a)``, take ``max(lambda, 1 - lambda)``, and draw one permutation of the batch.
 
-    A concentration of 0 switches mixing off (ratio 1).
+    A concentration of 0 switches mixing off (ratio 1). Without ``fold`` the ratio stays as drawn, also below 0.5.
     """
     partners = torch.randperm(size, generator=generator)
     # torch's Beta takes no generator; NumPy's does, seeded from ours.
     seed = int(torch.randint(2**62, (1,), generator=generator))
     ratio = float(np.random.default_rng(seed).beta(concentration, concentration)) if concentration > 0 else 1.0
-    return Mix(max(ratio, 1 - ratio), partners)
+    return Mix(max(ratio, 1 - ratio) if fold else ratio, partners)
 
 
 def mix_inputs(inputs: Tensor, mix: Mix) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,6 +30,10 @@ class Survey(Protocol):
         """Return the outputs of ``describe`` for all N samples, concatenated."""
 
 
+Total = Callable[[Tensor], Tensor]
+"""Sums a tensor over all processes; each sees its own share of the samples, so a table of rows is filled in parts."""
+
+
 class Method(nn.Module, ABC):
     """A recipe: which batches an epoch needs, what a step minimises, and what the trained networks say.
 
@@ -40,12 +44,18 @@ class Method(nn.Module, ABC):
     """The latest verdict on the training samples, if the method judges them."""
 
     @abstractmethod
-    def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """Prepare an epoch and return its phases."""
+    def before_epoch(self, epoch: int, survey: Survey) -> Iterable[Phase]:
+        """Prepare an epoch and return its phases; a generator is resumed after each, so it may survey in between."""
 
     @abstractmethod
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
         """Return the named terms of the loss of one step."""
+
+    def after_step(self) -> None:
+        """Do what follows an optimiser step, such as moving a mean teacher."""
+
+    def after_epoch(self, epoch: int, total: Total) -> None:
+        """Do what follows an epoch, such as reading the table of what was seen of every sample."""
 
     @abstractmethod
     def predict(self, images: Tensor) -> Prediction:

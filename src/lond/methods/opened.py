@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from lond.detect import Evidence, NoNetworkError
@@ -30,6 +31,37 @@ class OpenedClassifier:
     def finish(self, block: int, maps: Tensor) -> Tensor:
         """Return the logits that follow from maps."""
         return self.head(self.net.neck(_after(self.net.backbone, block, maps)))
+
+
+class OpenedPair:
+    """Two softmax classifiers as one: features and maps side by side, logits summed."""
+
+    def __init__(self, first: Classifier, second: Classifier) -> None:
+        """Keep the networks, which should be in evaluation mode."""
+        self.nets = (first, second)
+
+    def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
+        """Return features and logits of normalised images, and the maps of the last two blocks if asked for."""
+        first, second = (net(images) for net in self.nets)
+        joined = None
+        if maps:
+            blocks = zip(*(_maps(net.backbone, images, wanted=True) or () for net in self.nets), strict=True)
+            earlier, last = (torch.cat(block, dim=1) for block in blocks)
+            joined = (earlier, last)
+        features = torch.cat([first.features, second.features], dim=1).float()
+        return Evidence(features, first.logits.float() + second.logits.float(), maps=joined)
+
+    def head(self, features: Tensor) -> Tensor:
+        """Map features, wherever they lie, to logits on the networks' device."""
+        halves = zip(self.nets, features.chunk(2, dim=1), strict=True)
+        first, second = (OpenedClassifier(net).head(half) for net, half in halves)
+        return first + second
+
+    def finish(self, block: int, maps: Tensor) -> Tensor:
+        """Return the logits that follow from maps."""
+        halves = zip(self.nets, maps.chunk(2, dim=1), strict=True)
+        first, second = (OpenedClassifier(net).finish(block, half) for net, half in halves)
+        return first + second
 
 
 class OpenedDual:

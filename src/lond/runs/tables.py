@@ -115,9 +115,11 @@ def verdict_columns(
         columns |= {
             "partition": _spread(partition.names(), trained_on, len(samples), "held out"),
             "weight": _spread(_numbers(partition.weights), trained_on, len(samples)),
-            "neighbour_margin": _spread(_numbers(partition.neighbour_margin), trained_on, len(samples)),
-            "negative_margin": _spread(_numbers(partition.negative_margin), trained_on, len(samples)),
         }
+        for name in ("neighbour_margin", "negative_margin"):
+            margin = getattr(partition, name)
+            if margin is not None:
+                columns[name] = _spread(_numbers(margin), trained_on, len(samples))
     if samples.true_labels is not None:
         columns["true_label"] = _named(samples.true_labels, names)
     return columns

@@ -22,7 +22,7 @@ from lond.train.checkpoint import load_state, save_state
 from lond.train.log import JsonLines
 from lond.train.progress import ProgressBar
 from lond.train.runtime import Runtime
-from lond.train.schedule import OptimiserSettings, build_optimiser, learning_rate
+from lond.train.schedule import OptimiserSettings, build_optimiser, set_rate
 from lond.types import Batch, Clock, Phase, Prediction, Samples
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -38,6 +38,8 @@ class TrainSettings:
     """Samples a stream and step, over all processes."""
     average_last: int = 10
     """The reported figures are means over this many last epochs."""
+    max_steps: int = 0
+    """At most this many steps a phase, drawn anew each epoch, for costly methods on small machines; 0 = all."""
     evaluate_every: int = 1
     """Epochs between two evaluations; the last ``average_last`` epochs are always evaluated."""
     evaluation_batch: int = 500
@@ -50,6 +52,8 @@ class TrainSettings:
             raise ConfigError("epochs and evaluation_batch must be at least 1, batch_size at least 2")
         if self.average_last < 1 or self.evaluate_every < 1:
             raise ConfigError("average_last and evaluate_every must be at least 1")
+        if self.max_steps < 0:
+            raise ConfigError("max_steps must not be negative (0 = all steps)")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ class Trainer:
         self.samples, self.test, self.views, self.folder = samples, test, views, folder
         self.method = method.to(runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimiser = runtime.optimiser(build_optimiser(method.parameters(), optimiser))
-        self.batches = BatchMaker(samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes)
+        self.batches = BatchMaker(
+            samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes, settings.max_steps
+        )
         self.history: list[dict[str, Any]] = []
         self.label, self.show_progress = label, show_progress if runtime.is_main else False
 
@@ -121,28 +127,27 @@ class Trainer:
     def _epoch(self, epoch: int, bar: ProgressBar) -> dict[str, Any]:
         started = time.perf_counter()
         seed_global_state(self.settings.seed, "global", epoch, self.runtime.rank)
-        rate = learning_rate(epoch, self.settings.epochs, self.optimiser_settings)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        phases = self.method.before_epoch(epoch, self.survey)
-        identified = time.perf_counter()
-        losses: dict[str, float] = {}
-        for phase in phases:
-            prefix = f"{phase.name}_" if len(phases) > 1 else ""
-            losses |= {prefix + name: value for name, value in self._phase(phase, epoch, bar).items()}
+        rate = set_rate(self.optimiser, epoch, self.settings.epochs, self.optimiser_settings)
+        in_steps = 0.0
+        losses: dict[str, dict[str, float]] = {}
+        for phase in self.method.before_epoch(epoch, self.survey):
+            begun = time.perf_counter()
+            losses[phase.name] = self._phase(phase, epoch, bar)
+            in_steps += time.perf_counter() - begun
+        self.method.after_epoch(epoch, self.runtime.total)
         self.runtime.average_buffers(self.method)
         trained = time.perf_counter()
         record: dict[str, Any] = {
             "epoch": epoch,
-            "phase": "+".join(phase.name for phase in phases),
+            "phase": "+".join(losses),
             "learning_rate": rate,
-            **losses,
+            **_together(losses),
             **self._selection(),
             **self._evaluation(epoch),
         }
         record["seconds"] = {
-            "identify": identified - started,
-            "train": trained - identified,
+            "identify": trained - started - in_steps,
+            "train": in_steps,
             "evaluate": time.perf_counter() - trained,
         }
         return record
@@ -177,6 +182,7 @@ class Trainer:
         self.optimiser.zero_grad(set_to_none=True)
         self.runtime.backward(total, self.method.parameters())
         self.optimiser.step()
+        self.method.after_step()
         return {"loss": total.detach(), **{f"loss_{name}": mean.detach() for name, mean in means.items()}}
 
     def survey(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
@@ -253,6 +259,14 @@ def mean_of_last(history: list[dict[str, Any]], count: int) -> dict[str, float]:
     skip = {"epoch", "learning_rate"}
     shared = [name for name in names if name not in skip and all(name in record for record in last)]
     return {name: sum(record[name] for record in last) / len(last) for name in shared}
+
+
+def _together(losses: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return the losses of all phases under the phases' names; "loss" is their mean."""
+    if len(losses) == 1:
+        return next(iter(losses.values()))
+    named = {f"{phase}_{name}": value for phase, parts in losses.items() for name, value in parts.items()}
+    return {"loss": sum(parts["loss"] for parts in losses.values()) / len(losses), **named}
 
 
 def _is_finite(value: float) -> bool:

@@ -89,6 +89,13 @@ class Runtime:
         """Make the running statistics of all processes equal."""
         self.average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
 
+    def total(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a tensor over all processes."""
+        if self.processes > 1:
+            tensor = tensor.to(self.device, copy=True)
+            torch.distributed.all_reduce(tensor)
+        return tensor
+
     def gather_rows(self, rows: Tensor, total: int) -> Tensor:
         """Return all ``total`` rows in order, of which this process holds every ``processes``-th, from ``rank`` on."""
         if self.processes == 1:

@@ -25,9 +25,15 @@ class OptimiserSettings:
     weight_decay: float = 5e-4
     plan: Literal["cosine", "linear", "step", "constant"] = "cosine"
     constant_epochs: int = 50
-    """Epochs at the full rate before the plan begins (for "step": between two divisions by ten)."""
+    """Epochs at the full rate before the plan begins (for "step": between two steps down)."""
+    constant_rate: float | None = None
+    """Rate of these epochs, if another than ``learning_rate``."""
     final_rate: float = 5e-5
     """Rate that cosine and linear plans end at."""
+    step_factor: float = 0.1
+    """What a step down multiplies the rate by."""
+    late_momentum: float | None = None
+    """Momentum (beta1 of Adam) after the constant epochs, if another than ``momentum``."""
 
     def __post_init__(self) -> None:
         """Refuse names and values that mean nothing."""
@@ -37,6 +43,10 @@ class OptimiserSettings:
             raise ConfigError(f"learning-rate plan {self.plan!r} is unknown; use one of {', '.join(PLANS)}")
         if self.learning_rate <= 0 or self.weight_decay < 0 or self.constant_epochs < 0:
             raise ConfigError("learning_rate must be positive, weight_decay and constant_epochs not negative")
+        if not 0 < self.step_factor <= 1 or (self.constant_rate is not None and self.constant_rate <= 0):
+            raise ConfigError("step_factor must lie in (0, 1], constant_rate must be positive")
+        if not 0 <= self.momentum < 1 or not 0 <= (self.late_momentum or 0) < 1:
+            raise ConfigError("momentum and late_momentum must lie in [0, 1)")
 
 
 def build_optimiser(parameters: Iterable[nn.Parameter], settings: OptimiserSettings) -> torch.optim.Optimizer:
@@ -56,7 +66,23 @@ def build_optimiser(parameters: Iterable[nn.Parameter], settings: OptimiserSetti
 
 def learning_rate(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
     """Return the rate of one epoch, counted from 0."""
+    if settings.constant_rate is not None and epoch < settings.constant_epochs:
+        return settings.constant_rate
     return PLANS[settings.plan](epoch, epochs, settings)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    """Set learning rate and momentum of one epoch, and return the rate."""
+    rate = learning_rate(epoch, epochs, settings)
+    late = settings.late_momentum is not None and epoch >= settings.constant_epochs
+    momentum = settings.late_momentum if late else settings.momentum
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+        if "betas" in group:
+            group["betas"] = (momentum, group["betas"][1])
+        else:
+            group["momentum"] = momentum
+    return rate
 
 
 def _cosine(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
@@ -65,13 +91,15 @@ def _cosine(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
 
 
 def _linear(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
-    share = 1 - _progress(epoch, epochs, settings)
+    """Fall from the full rate in the first falling epoch to the final rate in the one after the last."""
+    falling = max(1, epochs - settings.constant_epochs)
+    share = 1 - min(1.0, max(0, epoch - settings.constant_epochs) / falling)
     return settings.final_rate + (settings.learning_rate - settings.final_rate) * share
 
 
 def _step(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
     divisions = epoch // settings.constant_epochs if settings.constant_epochs else 0
-    return float(settings.learning_rate / 10**divisions)
+    return float(settings.learning_rate * settings.step_factor**divisions)
 
 
 def _constant(epoch: int, epochs: int, settings: OptimiserSettings) -> float:

@@ -1,0 +1,33 @@
+"""What a recipe is made for, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lond.train.schedule import OptimiserSettings
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """What published values depend on: the data set and its noise."""
+
+    noise: Literal["symmetric", "asymmetric", "web"] = "web"
+    """"web" stands for noise that nobody has measured."""
+    rate: float = 0.0
+    """Closed-set noise rate among the known classes; 0 for web data."""
+    benchmark: str = ""
+    """Name of the benchmark, for values that were tuned on one; empty for a user's own images."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The published values of one method for one occasion."""
+
+    settings: Any
+    """The method's settings."""
+    optimiser: OptimiserSettings
+    epochs: int
+    batch_size: int
+    strong: str | None = None
+    """Policy of the strong views, if the method wants another than the data set's."""
