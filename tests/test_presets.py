@@ -9,7 +9,8 @@ from lond.config import RunConfig
 from lond.data.benchmarks import BENCHMARKS
 from lond.errors import ConfigError, DataError
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset, with_epochs, with_method
+from lond.presets import PRESETS, own_data, preset
+from lond.recipes.apply import with_epochs, with_method
 from lond.train.schedule import learning_rate
 
 CIFAR = [

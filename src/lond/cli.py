@@ -21,14 +21,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from lond import __version__
+from lond.compare import FIGURES, cells, draw, write_tables
+from lond.compare import compare as run_comparison
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
 from lond.demo import REPORT, run_demo
 from lond.detect import DETECTORS
-from lond.errors import ConfigError, DataError, LondError
+from lond.errors import ConfigError, DataError, LondError, MissingDependencyError
 from lond.evaluate import evaluate_predictions
+from lond.jobs import plan
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset, with_epochs, with_method
+from lond.presets import PRESETS, own_data, preset
+from lond.recipes.apply import with_epochs, with_method
 from lond.runs import MANIFEST, METRICS, VERDICTS, LoadedRun, load_run, save_decision, train_run
 from lond.runs import calibrate as calibrate_run
 from lond.runs.data import load_data, with_root
@@ -214,6 +218,60 @@ def detect(
 
 
 @app.command()
+def compare(
+    source: Annotated[str, typer.Argument(help="Images of your own; leave out with --preset.")] = "",
+    preset_name: Annotated[str, typer.Option("--preset", help="Data and scale by name; `lond list` shows them.")] = "",
+    methods: Annotated[str, typer.Option(help="Methods with commas, or all.")] = "all",
+    seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
+    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, table and figure.")] = Path("runs/compare"),
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
+    test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
+    epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
+    threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
+) -> None:
+    """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
+    if jobs < 1:
+        raise ConfigError("--jobs must be at least 1")
+    configs = {}
+    for method in METHODS if methods == "all" else _names(methods, METHODS) or METHODS:
+        config = _config(source, preset_name, method, root, test)
+        config = config if epochs is None else with_epochs(config, epochs)
+        configs[method] = with_overrides(config, _overrides(settings or [], method))
+    planned = plan(configs, _numbers(seeds), folder)
+    share = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else 0
+    runtime = RuntimeSettings(accelerator, threads=threads or share)
+    try:
+        report = run_comparison(
+            planned,
+            preset_name or source,
+            workers=jobs,
+            runtime=runtime,
+            say=lambda text: out.print(text, markup=False, soft_wrap=True),
+        )
+    except KeyboardInterrupt:
+        out.print("stopped; the same command goes on with what is missing")
+        raise typer.Exit(130) from None
+    table = Table("method", "seeds", *FIGURES.values(), "steps", "s/epoch", title=escape(report.title))
+    for row in report.rows:
+        table.add_row(*cells(row))
+    out.print(table)
+    written = write_tables(report, folder)
+    try:
+        written += draw(report, folder)
+    except MissingDependencyError as error:
+        out.print(f"note: no figure: {error}", markup=False, soft_wrap=True)
+    out.print(f"written: {', '.join(map(str, written))}", markup=False, soft_wrap=True)
+    if any(row.problems for row in report.rows):
+        raise typer.Exit(1)
+
+
+@app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--out", help="Folder for runs, figures and report.")] = Path("runs/demo"),
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
@@ -281,6 +339,19 @@ def _pair(text: str) -> tuple[str, str]:
     if not separator:
         raise ConfigError(f"--set needs KEY=VALUE, not {text!r}; e.g. --set train.batch_size=64")
     return key.strip(), value.strip()
+
+
+def _overrides(texts: list[str], method: str) -> dict[str, str]:
+    """Return the settings for one method: those for all, and those that name it before a colon."""
+    chosen = {}
+    for text in texts:
+        key, value = _pair(text)
+        name, colon, rest = key.partition(":")
+        if colon and name not in METHODS:
+            raise ConfigError(f"--set {text}: there is no method {name!r}; choose from: {', '.join(METHODS)}")
+        if not colon or name == method:
+            chosen[rest if colon else key] = value
+    return chosen
 
 
 def _print_verdicts(folder: Path) -> None:

@@ -41,7 +41,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         learning_rate: Rate during the warm-up; it falls afterwards.
         padding: Border in pixels that random crops may show; None is an eighth of the image side.
         flip: Whether mirrored images keep their class (not so for digits and letters).
-        strong: Strong augmentation: "autoaugment", "randaugment" or "geometric".
+        strong: Strong augmentation: "autoaugment", "randaugment", "augmix" or "geometric".
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.

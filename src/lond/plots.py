@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,48 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
         axis.set(xlim=(0, 1), ylim=(0, 1.005))
         axis.legend(title="detector, AUROC", loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
         return _save(figure, path)
+
+
+def draw_curves(
+    curves: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]], figures: Mapping[str, str], path: Path
+) -> list[Path]:
+    """Draw figures over the epochs: one panel a figure, one line a method (mean of its seeds, their range shaded).
+
+    Args:
+        curves: method -> for each seed the records of its epochs.
+        figures: name of a share in the records -> title of its panel.
+        path: where to write, without suffix.
+    """
+    pyplot = import_pyplot()
+    with pyplot.rc_context(STYLE):
+        drawn = {name: title for name, title in figures.items() if any(_points(runs, name) for runs in curves.values())}
+        figure, axes = pyplot.subplots(1, max(1, len(drawn)), figsize=(4.6 * max(1, len(drawn)), 3.8), squeeze=False)
+        colours = pyplot.get_cmap("turbo")
+        for axis, (name, title) in zip(axes[0], drawn.items(), strict=False):
+            for place, (method, runs) in enumerate(curves.items()):
+                points = _points(runs, name)
+                if not points:
+                    continue
+                epochs, values = [epoch for epoch, _ in points], [values for _, values in points]
+                style = {"color": colours((place + 0.5) / len(curves)), "ls": ("-", "--", ":")[place % 3]}
+                axis.plot(epochs, [sum(v) / len(v) for v in values], lw=1.4, label=method, **style)
+                if any(len(v) > 1 for v in values):
+                    low, high = [min(v) for v in values], [max(v) for v in values]
+                    axis.fill_between(epochs, low, high, color=style["color"], alpha=0.15, lw=0)
+            axis.set(xlabel="epoch", title=f"{title} (%)")
+            axis.grid(alpha=0.2)
+        if drawn:
+            axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+        return _save(figure, path)
+
+
+def _points(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> list[tuple[int, list[float]]]:
+    """Return, for each epoch in which any run has the figure, its values in percent."""
+    found: dict[int, list[float]] = {}
+    for record in (record for run in runs for record in run):
+        if isinstance(record.get(name), int | float):
+            found.setdefault(record["epoch"] + 1, []).append(100 * record[name])
+    return sorted(found.items())
 
 
 def _save(figure: Any, path: Path) -> list[Path]:

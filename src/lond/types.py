@@ -131,13 +131,20 @@ class Phase:
     """A stretch of an epoch: ``lead / (share * batch size)`` steps, each with one batch of every stream.
 
     A stream of ``lead`` samples is walked through once (its last batch may be short); a smaller one, or one of larger
-    batches than ``share`` says, is repeated.
+    batches than ``share`` says, is repeated. While no label is judged yet, the name begins with "warm-up".
     """
 
     name: str
     streams: dict[str, Stream]
     lead: int
     share: float = 1.0
+    steps: int = 0
+    """A fixed number of steps instead, for which every stream is repeated as often as need be; 0 = as above."""
+
+    @property
+    def is_warmup(self) -> bool:
+        """True if no label is judged yet."""
+        return self.name.startswith("warm-up")
 
 
 @dataclass(frozen=True)

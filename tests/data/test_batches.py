@@ -252,3 +252,47 @@ def test_test_views_come_in_order(chosen: list[int] | None) -> None:
     shown = [round(value) for view in drawn for value in view[:, 0, 0, 0].tolist()]
     assert shown == (list(range(10)) if chosen is None else chosen)
     assert all(len(view) <= 3 for view in drawn)
+
+
+def test_streams_of_other_sizes() -> None:
+    streams = {"small": Stream(torch.arange(20), ("weak",), 0.5), "large": Stream(torch.arange(9), ("weak",), 1.5)}
+    phase = Phase("p", streams, lead=20, share=0.5)
+    drawn = list(maker(make_samples(20), 8).batches(phase, 0, 0))
+    assert len(drawn) == 5
+    assert [len(batch) for batch in indices(drawn, "small")] == [4] * 5
+    assert sorted(functools.reduce(operator.add, indices(drawn, "small"))) == list(range(20))
+    assert [len(batch) for batch in indices(drawn, "large")] == [12] * 5
+
+
+def test_a_stream_of_larger_batches_is_repeated_even_if_it_is_long() -> None:
+    streams = {"lead": Stream(torch.arange(8), ("weak",), 0.5), "other": Stream(torch.arange(10), ("weak",), 2.0)}
+    drawn = list(maker(make_samples(10), 4).batches(Phase("p", streams, lead=8, share=0.5), 0, 0))
+    assert [len(batch) for batch in indices(drawn, "other")] == [8] * 4
+
+
+def test_a_batch_never_leaves_a_process_with_one_sample() -> None:
+    phase = Phase("p", {"tiny": Stream(torch.arange(10), ("weak",), 0.01)}, lead=10, share=0.01)
+    for rank in range(2):
+        drawn = list(maker(make_samples(10), 8, rank, 2).batches(phase, 0, 0))
+        assert all(len(batch) == 2 for batch in indices(drawn, "tiny"))
+
+
+def test_at_most_so_many_steps_and_others_each_epoch() -> None:
+    few = BatchMaker(make_samples(40), ViewMaker(PLAIN, 1), 4, CPU, max_steps=3)
+    phase = phase_of(40, all=Stream(torch.arange(40), ("weak",)))
+    assert few.steps(phase) == 3
+    first, second = (indices(list(few.batches(phase, 0, epoch)), "all") for epoch in (0, 1))
+    assert len(first) == len(second) == 3
+    assert first != second
+    assert few.steps(phase_of(40, "warm-up", all=Stream(torch.arange(40), ("weak",)))) == 10
+    assert few.steps(phase_of(6, all=Stream(torch.arange(6), ("weak",)))) == 2
+
+
+def test_a_fixed_number_of_steps_repeats_every_stream() -> None:
+    streams = {"a": Stream(torch.arange(5), ("weak",)), "b": Stream(torch.arange(30), ("weak",))}
+    drawn = list(maker(make_samples(30), 4).batches(Phase("p", streams, lead=30, steps=11), 0, 0))
+    assert len(drawn) == 11
+    for name, count in (("a", 5), ("b", 30)):
+        assert [len(batch) for batch in indices(drawn, name)] == [4] * 11
+        flat = functools.reduce(operator.add, indices(drawn, name))
+        assert sorted(flat[:count]) == list(range(count))

@@ -28,7 +28,7 @@ def levels_of(views: Tensor, settings: ViewSettings) -> Tensor:
 
 
 def test_unknown_policy_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="autoaugment, randaugment, geometric, none"):
+    with pytest.raises(ConfigError, match="autoaugment, randaugment, augmix, geometric, none"):
         ViewSettings(strong="autoaugmnet")
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from lond.detect import MSP, NoNetworkError, OpenWorld, RankFeat, ReAct
 from lond.losses import prototype_logits
 from lond.methods import METHODS, LondDrs, Method, StandardSettings, Task
-from lond.methods.opened import OpenedClassifier, OpenedDual, has_maps
+from lond.methods.opened import OpenedClassifier, OpenedDual, OpenedPair, has_maps
 from lond.nets import build_backbone
 
 NAMES = sorted(METHODS)
@@ -74,7 +74,8 @@ def test_the_network_goes_on_from_its_maps(name: str) -> None:
     assert evidence.maps is not None
     earlier, last = evidence.maps
     assert earlier.shape[2:] == (4, 4)
-    assert last.shape == (6, 16, 2, 2)
+    nets = 2 if isinstance(network, OpenedPair) else 1
+    assert last.shape == (6, 16 * nets, 2, 2)
     assert torch.equal(network.finish(0, last), evidence.logits)
     assert torch.equal(network.finish(1, earlier), evidence.logits)
     # Both really depend on the maps, and leave them as they are.

@@ -22,7 +22,7 @@ from lond.types import Batch, Phase, Samples
 
 SMALL = {
     "warmup_epochs": 1, "initial_epochs": 1, "ramp_epochs": 2, "hidden": 32, "embedding_size": 8, "neighbours": 6,
-    "iterations": 4,
+    "iterations": 4, "unlabelled_weight": 1.0,
 }  # fmt: skip
 """Settings of any method, for a handful of images."""
 

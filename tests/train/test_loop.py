@@ -9,21 +9,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from methods.tiny import lond_settings, tiny_samples, tiny_trainer, write_npz
+from torch import Tensor
 
 from lond.cli import app
+from lond.detect import Network
 from lond.errors import CollapseError, ConfigError, DataError
+from lond.methods import Method, Survey
+from lond.methods.base import Total
 from lond.train import Trainer, TrainSettings
 from lond.train.checkpoint import load_state, same_state
 from lond.train.loop import CHECKPOINT, LOG, mean_of_last
 from lond.train.schedule import OptimiserSettings
-from lond.types import FOREIGN, UNLABELLED, Batch, Clock, Samples, Term
+from lond.types import FOREIGN, UNLABELLED, Batch, Clock, Phase, Prediction, Samples, Stream, Term
 
 EPOCHS = 4
 
@@ -351,3 +355,66 @@ def test_survey_and_predictions_come_in_order() -> None:
     expected = trainer.views.test(samples.pixels.images).mean(dim=(1, 2, 3))
     assert torch.allclose(shown, expected, atol=1e-6)
     assert not trainer.method.training
+
+
+class Hooked(Method):
+    """Surveys between its phases and notes what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+        self.asked: list[str] = []
+
+    def before_epoch(self, epoch: int, survey: Survey) -> Iterator[Phase]:
+        everything = {"all": Stream(torch.arange(6), ("test",))}
+        for name in ("first", "second"):
+            (means,) = survey(lambda images: (self.layer(images.mean(dim=(2, 3))),))
+            assert not self.training
+            self.asked.append(f"survey {len(means)}")
+            yield Phase(name, everything, lead=6)
+
+    def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
+        assert self.training
+        self.asked.append(f"step {phase}")
+        weight = {"first": 1.0, "second": 3.0}[phase]
+        return {"part": Term(self.layer(batches["all"].views[0].mean(dim=(2, 3)))[:, 0] * 0 + weight)}
+
+    def after_step(self) -> None:
+        self.asked.append("after step")
+
+    def after_epoch(self, epoch: int, total: Total) -> None:
+        self.asked.append(f"after epoch {epoch}, {total(torch.ones(2)).tolist()}")
+
+    def predict(self, images: Tensor) -> Prediction:
+        raise NotImplementedError
+
+    def network(self) -> Network:
+        raise NotImplementedError
+
+
+def test_phases_may_be_yielded_and_hooks_are_called() -> None:
+    trainer = tiny_trainer(tiny_samples(6), "standard", epochs=1, batch_size=4)
+    trainer.method = method = Hooked()
+    (record,) = trainer.run().history
+    assert method.asked == [
+        "survey 6", "step first", "after step", "step first", "after step",
+        "survey 6", "step second", "after step", "step second", "after step",
+        "after epoch 0, [1.0, 1.0]",
+    ]  # fmt: skip
+    assert record["phase"] == "first+second"
+    assert (record["first_loss"], record["second_loss"], record["loss"]) == (1.0, 3.0, 2.0)
+    assert record["first_loss_part"] == 1.0
+    assert record["seconds"]["identify"] >= 0
+
+
+def test_steps_can_be_limited() -> None:
+    counts = []
+    for limit in (0, 2):
+        trainer = tiny_trainer(tiny_samples(40), "standard", epochs=1, batch_size=8, max_steps=limit)
+        original, calls = trainer.method.step, []
+        trainer.method.step = lambda *a, original=original, calls=calls: calls.append(1) or original(*a)  # type: ignore[method-assign]
+        trainer.run()
+        counts.append(len(calls))
+    assert counts == [5, 2]
+    with pytest.raises(ConfigError, match="max_steps"):
+        TrainSettings(max_steps=-1)

@@ -108,6 +108,7 @@ layer = torch.nn.BatchNorm1d(2)
 layer.running_mean.fill_(rank)
 layer.num_batches_tracked.fill_(5 + rank)
 runtime.average_buffers(layer)
+facts["total"] = runtime.total(torch.tensor([1.0, rank])).tolist()
 facts["buffers"] = [layer.running_mean.tolist(), layer.num_batches_tracked.item()]
 
 labels = torch.arange(40) % 3
@@ -145,6 +146,7 @@ def test_two_processes_share_gradients_statistics_and_weights(tmp_path: Path) ->
         assert facts["rows"] == list(range(7))
         assert facts["gradient"] == [1.5, 5.0]
         assert facts["buffers"] == [[0.5, 0.5], 5 + rank]
+        assert facts["total"] == [2.0, 1.0]
         assert facts["records"] == 3
     states = [load_state(folder / f"rank{rank}") for rank in range(2)]
     assert same_state(*states)

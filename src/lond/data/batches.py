@@ -41,7 +41,7 @@ class BatchMaker:
         device: where batches are put.
         rank: this process.
         processes: how many processes share a batch.
-        max_steps: the most steps of a phase; 0 = no limit.
+        max_steps: the most steps of a phase after warm-up; 0 = no limit.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class BatchMaker:
 
     def steps(self, phase: Phase) -> int:
         """Return the number of steps of a phase."""
-        steps = count_steps(phase.lead, self._size(phase.share), self.processes)
-        return min(steps, self.max_steps) if self.max_steps else steps
+        steps = phase.steps or count_steps(phase.lead, self._size(phase.share), self.processes)
+        return min(steps, self.max_steps) if self.max_steps and not phase.is_warmup else steps
 
     def _size(self, share: float) -> int:
         """Return the samples of a batch of some share; every process needs two for batch normalisation."""
@@ -74,7 +74,12 @@ class BatchMaker:
         steps = self.steps(phase)
         drawn = {
             name: draw_order(
-                stream, phase.lead, self._size(stream.share), steps, order, once=stream.share <= phase.share
+                stream,
+                phase.lead,
+                self._size(stream.share),
+                steps,
+                order,
+                once=stream.share <= phase.share and not phase.steps,
             )
             for name, stream in streams.items()
         }

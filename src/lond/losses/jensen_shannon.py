@@ -37,4 +37,5 @@ def jensen_shannon_to_label(probability: Tensor, base: float = 2.0) -> Tensor:
 
 def _relative_entropy(p: Tensor, m: Tensor) -> Tensor:
     tiny = torch.finfo(torch.float32).tiny
-    return (torch.xlogy(p, p) - p * m.clamp_min(tiny).log()).sum(dim=-1)
+    # Not xlogy: its gradient at 0 is infinite.
+    return (p * (p.clamp_min(tiny).log() - m.clamp_min(tiny).log())).sum(dim=-1)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lond.detect import msp_score
+from lond.detect import Network, msp_score
 from lond.errors import ConfigError
 from lond.methods.base import Method, Task
 from lond.methods.opened import OpenedClassifier, OpenedPair
@@ -66,7 +66,7 @@ class SingleMethod(Method, ABC):
         logits = out.logits.float()
         return Prediction(F.softmax(logits, dim=1), msp_score(logits), out.features.float(), logits)
 
-    def network(self) -> OpenedClassifier:
+    def network(self) -> Network:
         """Return the classifier, opened at its last layers."""
         return OpenedClassifier(self.net)
 
@@ -117,6 +117,6 @@ class PairMethod(Method, ABC):
         features = torch.cat([first.features, second.features], dim=1).float()
         return Prediction(F.softmax(logits, dim=1), msp_score(logits), features, logits)
 
-    def network(self) -> OpenedPair:
+    def network(self) -> Network:
         """Return both classifiers, opened at their last layers."""
         return OpenedPair(self.net(0), self.net(1))

@@ -8,11 +8,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses import draw_mix, mix_inputs, prior_penalty, pseudo_label_distance, sharpen, soft_cross_entropy
+from lond.losses import (
+    draw_mix,
+    mix_inputs,
+    negative_entropy,
+    prior_penalty,
+    pseudo_label_distance,
+    sharpen,
+    soft_cross_entropy,
+)
 from lond.types import Clock, Term
 
 Logits = Callable[[Tensor], Tensor]
 """Maps images ``(B, ...)`` to logits ``(B, C)``."""
+
+
+def warmup_terms(logits: Tensor, labels: Tensor, *, confidence_penalty: bool) -> dict[str, Term]:
+    """Return the cross-entropy with the given labels ``(B,)``, and the negative entropy if asked for."""
+    terms = {"cross_entropy": Term(F.cross_entropy(logits, labels, reduction="none"))}
+    if confidence_penalty:
+        terms["confidence"] = Term(negative_entropy(logits))
+    return terms
 
 
 def mean_probabilities(networks: Sequence[Logits], views: Sequence[Tensor]) -> Tensor:

@@ -22,12 +22,12 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The published values of one method for one occasion."""
+    """The published values of one method for one occasion; None = those of the preset it is put into."""
 
     settings: Any
     """The method's settings."""
-    optimiser: OptimiserSettings
-    epochs: int
-    batch_size: int
+    optimiser: OptimiserSettings | None
+    epochs: int | None
+    batch_size: int | None
     strong: str | None = None
     """Policy of the strong views, if the method wants another than the data set's."""

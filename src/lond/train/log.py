@@ -26,6 +26,11 @@ def write_json(path: Path, content: Any) -> None:
     temporary.replace(path)
 
 
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """Read a log, epoch by epoch."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 class JsonLines:
     """A log that can be cut back to what a checkpoint knows."""
 

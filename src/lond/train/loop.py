@@ -39,7 +39,7 @@ class TrainSettings:
     average_last: int = 10
     """The reported figures are means over this many last epochs."""
     max_steps: int = 0
-    """At most this many steps a phase, drawn anew each epoch, for costly methods on small machines; 0 = all."""
+    """At most this many steps of a phase after warm-up, drawn anew each epoch, for costly methods; 0 = all."""
     evaluate_every: int = 1
     """Epochs between two evaluations; the last ``average_last`` epochs are always evaluated."""
     evaluation_batch: int = 500

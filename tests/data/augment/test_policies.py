@@ -8,15 +8,11 @@ from torch import Tensor
 
 from lond.data.augment import colour
 from lond.data.augment.geometry import affine, affine_matrix
+from lond.data.augment.plans import GEOMETRIC, OPS, SIGNED, Plan, apply_plan
 from lond.data.augment.policies import (
     AUTOAUGMENT_CIFAR10,
-    GEOMETRIC,
-    OPS,
     RANGES,
-    SIGNED,
     STRONG_POLICIES,
-    Plan,
-    apply_plan,
     draw_autoaugment,
     draw_randaugment,
 )
@@ -58,7 +54,7 @@ def test_the_table_has_25_pairs_of_known_ops() -> None:
             assert 0 <= level <= 9
     assert tuple(RANGES) == OPS
     assert len(OPS) == 15
-    assert list(STRONG_POLICIES) == ["autoaugment", "randaugment", "geometric", "none"]
+    assert list(STRONG_POLICIES) == ["autoaugment", "randaugment", "augmix", "geometric", "none"]
 
 
 def test_autoaugment_applies_ops_as_often_as_the_table_says() -> None:

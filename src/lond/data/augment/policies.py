@@ -3,35 +3,25 @@
 ``autoaugment`` is the CIFAR-10 policy of AutoAugment (Cubuk et al., 2019, arXiv:1805.09501, appendix) with the
 magnitude ranges of the usual PyTorch port; unlike that port, rotation has a random sign too, and all geometric
 ops take the nearest pixel. ``randaugment`` draws two of 15 ops with replacement, each kept with probability 0.5.
-``geometric`` is for images where colours and mirror images mean something, such as digits.
+``augmix`` has a file of its own. ``geometric`` is for images where colours and mirror images mean something, such as
+digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 import torch
 from torch import Generator, Tensor
 
-from lond.data.augment import colour
+from lond.data.augment.augmix import augmix
 from lond.data.augment.geometry import affine, affine_matrix
+from lond.data.augment.plans import OPS, SIGNED, Plan, apply_plan
 
 Policy = Callable[[Tensor, Generator], Tensor]
 Step = tuple[str, float, int]
-
-OPS: Final = (
-    "shear_x", "shear_y", "translate_x", "translate_y", "rotate",
-    "brightness", "contrast", "color", "sharpness", "posterize", "solarize",
-    "invert", "autocontrast", "equalize", "cutout",
-)  # fmt: skip
-"""Every op; the first ``GEOMETRIC`` of them are affine maps and share one call."""
-
-GEOMETRIC: Final = 5
-SIGNED: Final = 9
-"""The first ``SIGNED`` ops take their magnitude with a random sign."""
 
 RANGES: Final = MappingProxyType({
     "shear_x": (0.0, 0.3), "shear_y": (0.0, 0.3),
@@ -74,36 +64,10 @@ RANDAUGMENT_SLOTS: Final = 2
 RANDAUGMENT_PROBABILITY: Final = 0.5
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What happens to each of B images in S slots; drawn on the CPU.
-
-    ``ops`` is ``(B, S)`` int64, an index into ``OPS`` or ``len(OPS)`` for nothing; ``values`` is ``(B, S)`` float32,
-    the signed magnitude; ``centres`` is ``(B, S, 2)`` in [0, 1], where a cutout falls.
-    """
-
-    ops: Tensor
-    values: Tensor
-    centres: Tensor
-
-
 _LEVELS: Final = torch.stack([torch.linspace(*RANGES[name], 10, dtype=torch.float64) for name in OPS]).float()
 _TABLE_OPS: Final = torch.tensor([[OPS.index(name) for name, _, _ in pair] for pair in AUTOAUGMENT_CIFAR10])
 _TABLE_LEVELS: Final = torch.tensor([[level for _, _, level in pair] for pair in AUTOAUGMENT_CIFAR10])
 _TABLE_CHANCES: Final = torch.tensor([[chance for _, chance, _ in pair] for pair in AUTOAUGMENT_CIFAR10])
-
-_COLOUR_OPS: Final[dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
-    "brightness": lambda images, value, _: colour.brightness(images, 1 + value),
-    "contrast": lambda images, value, _: colour.contrast(images, 1 + value),
-    "color": lambda images, value, _: colour.color(images, 1 + value),
-    "sharpness": lambda images, value, _: colour.sharpness(images, 1 + value),
-    "posterize": lambda images, value, _: colour.posterize(images, value),
-    "solarize": lambda images, value, _: colour.solarize(images, value),
-    "invert": lambda images, _value, _: colour.invert(images),
-    "autocontrast": lambda images, _value, _: colour.autocontrast(images),
-    "equalize": lambda images, _value, _: colour.equalize(images),
-    "cutout": colour.cutout,
-}
 
 
 def draw_autoaugment(batch: int, generator: Generator) -> Plan:
@@ -118,13 +82,6 @@ def draw_randaugment(batch: int, generator: Generator) -> Plan:
     ops = torch.randint(len(OPS), shape, generator=generator)
     levels = torch.randint(1, 10, shape, generator=generator)
     return _draw(ops, levels, torch.full(shape, RANDAUGMENT_PROBABILITY), generator)
-
-
-def apply_plan(images: Tensor, plan: Plan) -> Tensor:
-    """Carry out a plan slot by slot on ``(B, C, H, W)`` uint8 images; the input stays as it is."""
-    for slot in range(plan.ops.shape[1]):
-        images = _apply_slot(images, plan.ops[:, slot], plan.values[:, slot], plan.centres[:, slot])
-    return images
 
 
 def autoaugment(images: Tensor, generator: Generator) -> Tensor:
@@ -158,6 +115,7 @@ def unchanged(images: Tensor, generator: Generator) -> Tensor:
 STRONG_POLICIES: Final[dict[str, Policy]] = {
     "autoaugment": autoaugment,
     "randaugment": randaugment,
+    "augmix": augmix,
     "geometric": geometric,
     "none": unchanged,
 }
@@ -171,28 +129,3 @@ def _draw(ops: Tensor, levels: Tensor, chances: Tensor, generator: Generator) ->
     centres = torch.rand(*ops.shape, 2, generator=generator)
     values = _LEVELS[ops, levels] * torch.where(ops < SIGNED, signs, 1)
     return Plan(torch.where(kept, ops, len(OPS)), values, centres)
-
-
-def _apply_slot(images: Tensor, ops: Tensor, values: Tensor, centres: Tensor) -> Tensor:
-    """Apply to every image its op of one slot; sorted by op, each op owns one contiguous run."""
-    order = ops.argsort(stable=True)
-    ends = torch.bincount(ops, minlength=len(OPS) + 1).cumsum(0).tolist()
-    moved = order[: ends[GEOMETRIC - 1]]
-    matrix = _geometric_matrix(images, ops[moved], values[moved])
-    values, centres = values[order].to(images.device), centres[order].to(images.device)
-    chosen = images.index_select(0, order.to(images.device))
-    results = [affine(chosen[: len(moved)], matrix, fill=colour.GREY)]
-    for number in range(GEOMETRIC, len(OPS)):
-        run = slice(ends[number - 1], ends[number])
-        if run.start < run.stop:
-            results.append(_COLOUR_OPS[OPS[number]](chosen[run], values[run], centres[run]))
-    results.append(chosen[ends[-2] :])
-    # Selecting by the inverse order is far faster on a CPU than index_copy.
-    return torch.cat(results).index_select(0, order.argsort().to(images.device))
-
-
-def _geometric_matrix(images: Tensor, ops: Tensor, values: Tensor) -> Tensor:
-    """Return ``(G, 2, 3)`` maps for G geometric ops, each with its one magnitude."""
-    amounts = torch.zeros(len(ops), GEOMETRIC).scatter_(1, ops[:, None], values[:, None])
-    size = (images.shape[2], images.shape[3])
-    return affine_matrix(size, angle=amounts[:, 4], shear=amounts[:, :2], shift=amounts[:, 2:4])

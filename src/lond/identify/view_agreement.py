@@ -1,0 +1,45 @@
+"""Who is clean by one rising threshold, and who else is of a known class by the agreement of two views (Jo-SRC)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class Assignment(NamedTuple):
+    """Three disjoint masks ``(B,)`` that cover the batch."""
+
+    clean: Tensor
+    closed: Tensor
+    open: Tensor
+
+
+def rising_threshold(epoch: int, warmup_epochs: int, rise_epochs: int, base: float, final: float) -> float:
+    """Return the threshold of one epoch, counted from 0.
+
+    It rises from 0 to ``base`` during warm-up, ``base * e / T_w``, then to ``final`` within ``rise_epochs`` (0: at
+    once), where it stays.
+    """
+    if epoch < warmup_epochs:
+        return base * epoch / warmup_epochs
+    share = min(1.0, (epoch - warmup_epochs) / rise_epochs) if rise_epochs else 1.0
+    return base + (final - base) * share
+
+
+def assign_by_views(likelihood: Tensor, labels: Tensor, threshold: float, first: Tensor, second: Tensor) -> Assignment:
+    """Return who is clean, closed-set noise or open-set noise.
+
+    Clean are those whose likelihood reaches the threshold; of the others those of whom both views say the same class
+    are closed-set noise, the rest open-set noise. Unlabelled samples are never clean.
+
+    Args:
+        likelihood: ``(B,)`` of being clean, in [0, 1].
+        labels: ``(B,)`` given labels; negative = unlabelled.
+        threshold: the least likelihood of a clean sample.
+        first: ``(B,)`` class predicted for the first view.
+        second: ``(B,)`` class predicted for the second view.
+    """
+    clean = (likelihood >= threshold) & (labels >= 0)
+    agree = first == second
+    return Assignment(clean, ~clean & agree, ~clean & ~agree)
