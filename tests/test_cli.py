@@ -495,3 +495,68 @@ def test_unreadable_images_do_not_take_part_in_a_calibration(
     code, out, _ = lond("calibrate", own_run, "--known", tmp_path / "checked")
     assert code == 0
     assert "from 42 known images" in out
+
+
+COMPARE = [
+    "--threads", "1", "--accelerator", "cpu", "--epochs", "1", "--set", "net.width=0.125",
+    "--set", "train.batch_size=16", "--set", "data.read.num_workers=0", "--set", "views.flip=false",
+]  # fmt: skip
+
+
+def test_compare_two_methods(pictures: Path, checked: Path, tmp_path: Path, lond: Call) -> None:
+    options = ["--methods", "standard,co-teaching", "--seeds", "0,1", "--out", tmp_path / "c", *COMPARE]
+    code, out, _ = lond("compare", pictures, "--test", checked, *options)
+    assert code == 0
+    assert "4 runs, 0 finished before" in out
+    assert "[4/4]" in out
+    for name in ("comparison.md", "comparison.csv", "comparison.json", "curves.png", "curves.svg"):
+        assert (tmp_path / "c" / name).stat().st_size > 100
+        assert name in out
+    with (tmp_path / "c" / "comparison.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["method"], row["n"]) for row in rows} == {("standard", "2"), ("co-teaching", "2")}
+    code, out, _ = lond("compare", pictures, "--test", checked, *options)
+    assert code == 0
+    assert "4 runs, 4 finished before" in out
+
+
+def test_compare_takes_settings_for_one_method(pictures: Path, checked: Path, tmp_path: Path, lond: Call) -> None:
+    options = ["--methods", "standard,co-teaching", "--out", tmp_path / "c", *COMPARE]
+    code, *_ = lond("compare", pictures, "--test", checked, *options, "--set", "co-teaching:settings.noise_rate=0.4")
+    assert code == 0
+    settings = json.loads((tmp_path / "c" / "co-teaching-seed0" / "config.json").read_text())["settings"]
+    assert settings["noise_rate"] == 0.4
+
+
+def test_compare_without_matplotlib_still_writes_the_table(
+    pictures: Path, checked: Path, tmp_path: Path, lond: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    options = ["--methods", "standard", "--out", tmp_path / "c", *COMPARE]
+    code, out, _ = lond("compare", pictures, "--test", checked, *options)
+    assert code == 0
+    assert "no figure" in out
+    assert (tmp_path / "c" / "comparison.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--methods", "magic"], "magic"),
+        (["--seeds", "one"], "--seeds"),
+        (["--jobs", "0"], "--jobs"),
+        (["--set", "magic:train.epochs=3"], "no method 'magic'"),
+        (["--methods", "standard", "--set", "train.epoch=3"], "train.epochs"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_refused(
+    arguments: list[str], named: str, pictures: Path, checked: Path, tmp_path: Path, lond: Call
+) -> None:
+    call = lond("compare", pictures, "--test", checked, "--out", tmp_path / "c", *arguments)
+    assert named in error_line(call)
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_comparison_without_test_data_is_refused(pictures: Path, tmp_path: Path, lond: Call) -> None:
+    call = lond("compare", pictures, "--methods", "standard", "--out", tmp_path / "c", *COMPARE)
+    assert "needs labelled test data" in error_line(call)

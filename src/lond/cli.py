@@ -329,7 +329,7 @@ def _names(text: str, known: Mapping[str, object]) -> list[str] | None:
 
 def _numbers(text: str) -> list[int]:
     try:
-        return [int(part) for part in text.split(",")]
+        return list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError as error:
         raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
 

@@ -17,6 +17,7 @@ from methods.tiny import lond_settings, tiny_samples, tiny_trainer, write_npz
 from torch import Tensor
 
 from lond.errors import ConfigError
+from lond.methods import METHODS
 from lond.train import Runtime, RuntimeSettings
 from lond.train.checkpoint import load_state, same_state
 
@@ -133,6 +134,41 @@ def run_python(*arguments: str) -> None:
         [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=200
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+METHODS_SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+from lond.methods import METHODS
+from lond.train import Runtime, RuntimeSettings
+from lond.train.checkpoint import save_state
+from methods.tiny import tiny_samples, tiny_trainer
+
+folder = Path(sys.argv[1])
+runtime = Runtime(RuntimeSettings("cpu", devices=2, threads=1))
+labels = torch.arange(40) % 3
+labels[:15] = (labels[:15] + 1) % 3
+for name in METHODS:
+    trainer = tiny_trainer(tiny_samples(40, labels=labels), name, runtime=runtime, epochs=3)
+    trainer.run()
+    state = {"method": trainer.method.state_dict(), "extra": trainer.method.extra_state()}
+    save_state(folder / f"{name}-{runtime.rank}", state)
+runtime.barrier()
+runtime.close()
+"""
+
+
+def test_two_processes_agree_in_every_method(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(METHODS_SCRIPT)
+    run_python("-W", "ignore", str(script), str(tmp_path))
+    for name in METHODS:
+        states = [load_state(tmp_path / f"{name}-{rank}") for rank in range(2)]
+        floats = {key: value for key, value in states[0]["method"].items() if value.is_floating_point()}
+        for key, value in floats.items():
+            assert torch.allclose(value, states[1]["method"][key], atol=1e-6), f"{name}: {key}"
+        assert same_state(states[0]["extra"], states[1]["extra"]), name
 
 
 def test_two_processes_share_gradients_statistics_and_weights(tmp_path: Path) -> None:
