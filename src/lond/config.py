@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lond.data.benchmarks import BenchmarkSettings
+from lond.data.features import FeatureViewSettings
 from lond.data.options import ReadOptions
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError
@@ -42,9 +43,9 @@ class NetSettings:
     """The backbone."""
 
     backbone: str = "seven-layer"
-    """"seven-layer", "efficientnet-lite0" or "timm:<model>"."""
+    """"seven-layer", "efficientnet-lite0" or "timm:<model>"; "features" for features computed beforehand."""
     width: float = 1.0
-    """Factor on the seven-layer CNN's channels, for small machines."""
+    """Factor on the channels of the seven-layer CNN, or on the trunk of precomputed features."""
     pretrained: bool = False
     checkpoint_path: str | None = None
     """Local file of pretrained weights for a timm model."""
@@ -57,6 +58,8 @@ class RunConfig:
     data: DataSettings = DataSettings()
     net: NetSettings = NetSettings()
     views: ViewSettings = ViewSettings()
+    features: FeatureViewSettings = FeatureViewSettings()
+    """Views of features, if the backbone is "features"."""
     method: str = "lond-drs"
     settings: Any = dataclasses.field(default_factory=LondDrsSettings)
     """The method's own settings dataclass."""

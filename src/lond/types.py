@@ -29,6 +29,7 @@ class Verdict(StrEnum):
     FOREIGN = "foreign"
     UNREADABLE = "unreadable"
     UNLABELLED = "unlabelled"
+    DUPLICATE_CONFLICT = "duplicate conflict"
 
 
 @dataclass(frozen=True)

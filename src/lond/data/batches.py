@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from lond.data.views import ViewMaker
+from lond.data.views import Views
 from lond.seeds import generator
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
@@ -47,7 +47,7 @@ class BatchMaker:
     def __init__(
         self,
         samples: Samples,
-        views: ViewMaker,
+        views: Views,
         batch_size: int,
         device: torch.device,
         rank: int = 0,
@@ -125,7 +125,7 @@ class BatchMaker:
 
 
 def ordered_views(
-    pixels: Pixels, views: ViewMaker, batch_size: int, device: torch.device, indices: Tensor | None = None
+    pixels: Pixels, views: Views, batch_size: int, device: torch.device, indices: Tensor | None = None
 ) -> Iterator[Tensor]:
     """Yield the test view of every image (or of those at ``indices``), in order."""
     indices = torch.arange(len(pixels)) if indices is None else indices

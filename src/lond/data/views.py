@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Generator, Tensor
@@ -38,6 +39,19 @@ class ViewSettings:
             raise ConfigError(f"padding must not be negative, but is {self.padding}")
         if len(self.mean) != 3 or len(self.std) != 3 or min(self.std) <= 0:
             raise ConfigError(f"mean and std need three values, std positive; got {self.mean} and {self.std}")
+
+
+class Views(Protocol):
+    """Makes the views of a batch that methods are trained on."""
+
+    def weak(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
+        """Change the images a little; ``crop`` False if they were cut out on reading."""
+
+    def strong(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
+        """Change the images much."""
+
+    def test(self, images: Tensor) -> Tensor:
+        """Return the images as a network expects them, unchanged otherwise."""
 
 
 class ViewMaker:

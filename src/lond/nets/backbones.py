@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.nets.efficientnet_lite import efficientnet_lite0
+from lond.nets.feature_trunk import FeatureTrunk
 from lond.nets.seven_layer import SevenLayerCNN
 from lond.nets.timm_models import timm_backbone
 
@@ -70,7 +71,14 @@ def _efficientnet_lite0(spec: BackboneSpec) -> nn.Module:
     return efficientnet_lite0(spec.in_channels, spec.pretrained, spec.checkpoint_path)
 
 
+def _features(spec: BackboneSpec) -> nn.Module:
+    if spec.wants_weights:
+        raise ConfigError("the trunk on frozen features has no published weights: set pretrained to false")
+    return FeatureTrunk(spec.image_size[1], spec.width)
+
+
 BACKBONES: dict[str, Callable[[BackboneSpec], nn.Module]] = {
+    "features": _features,
     "seven-layer": _seven_layer,
     "efficientnet-lite0": _efficientnet_lite0,
 }

@@ -9,7 +9,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from lond.config import NetSettings, RunConfig, settings_class
-from lond.data.views import ViewMaker
+from lond.data.features import FeatureViews
+from lond.data.views import ViewMaker, Views
 from lond.errors import ConfigError
 from lond.methods import METHODS, Method, Task
 from lond.nets.backbones import Backbone, build_backbone
@@ -20,9 +21,11 @@ OWN_MODULE = "module:"
 """What the name of a backbone begins with that is a module of the user's own."""
 
 
-def build(
-    config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module | None = None
-) -> tuple[Method, ViewMaker]:
+FEATURES = "features"
+"""The backbone of runs on features that were computed beforehand."""
+
+
+def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module | None = None) -> tuple[Method, Views]:
     """Return the untrained method and its views; ``backbone`` is a module to copy in place of the configured one.
 
     Raises:
@@ -51,6 +54,8 @@ def build(
 
     method_class = METHODS[config.method][0]
     method: Method = method_class(config.settings, Task(labels, len(shape.class_names), fresh_backbone))
+    if config.net.backbone == FEATURES:
+        return method, FeatureViews(config.features)
     for module in method.modules():
         # Pretrained weights expect the normalisation they were trained with.
         mean, std = getattr(module, "input_mean", None), getattr(module, "input_std", None)

@@ -12,7 +12,7 @@ from torch import nn
 from lond.config import RunConfig, run_config_from_dict, to_dict
 from lond.data.batches import ordered_views
 from lond.data.sources import load
-from lond.data.views import ViewMaker
+from lond.data.views import Views
 from lond.errors import DataError
 from lond.methods import Method
 from lond.runs.build import build
@@ -34,7 +34,7 @@ class LoadedRun:
     config: RunConfig
     shape: Shape
     method: Method
-    views: ViewMaker
+    views: Views
     decision: Decision | None
     finished: bool = True
 

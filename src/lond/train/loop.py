@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lond.data.batches import BatchMaker, ordered_views
-from lond.data.views import ViewMaker
+from lond.data.views import Views
 from lond.errors import CollapseError, ConfigError, DataError
 from lond.evaluate import evaluate_predictions, selection_quality
 from lond.methods.base import Method
@@ -71,7 +71,7 @@ class Trainer:
         self,
         method: Method,
         samples: Samples,
-        views: ViewMaker,
+        views: Views,
         settings: TrainSettings,
         optimiser: OptimiserSettings,
         runtime: Runtime,

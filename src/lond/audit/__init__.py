@@ -1,0 +1,1 @@
+"""What a person gets: a table and a page about every image of a doubtful set, and the corrected set."""
