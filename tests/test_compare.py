@@ -83,23 +83,31 @@ def test_two_at_a_time_give_the_same(base: RunConfig, tmp_path: Path) -> None:
     assert {row.method: row.values for row in alone.rows} == {row.method: row.values for row in together.rows}
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (CollapseError("the loss is\nnot finite"), "the loss is not finite"),
+        (RuntimeError("size\n  mismatch"), "RuntimeError: size mismatch"),
+    ],
+)
 def test_a_run_that_fails_does_not_stop_the_others(
-    base: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, told: str, base: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = lond.jobs.train_run
 
     def sometimes(config, folder, *arguments, **options):
         if "smooth" in str(folder):
-            raise CollapseError("the loss is\nnot finite")
+            raise error
         return real(config, folder, *arguments, **options)
 
     monkeypatch.setattr(lond.jobs, "train_run", sometimes)
     report = compare(jobs_of(base, tmp_path / "c", (0,)), "t", runtime=ONE)
     good, bad = report.rows
     assert good.method == "standard"
-    assert bad.problems == {"0": "the loss is not finite"}
+    assert good.seeds == [0]
+    assert bad.problems == {"0": told}
     assert bad.seeds == []
-    assert "smooth, seed 0: the loss is not finite" in markdown(report)
+    assert f"smooth, seed 0: {told}" in markdown(report)
     assert cells(bad)[2:] == ["–"] * len(FIGURES) + ["all", "–"]
     write_tables(report, tmp_path / "c")
     assert draw(report, tmp_path / "c")
@@ -114,6 +122,14 @@ def test_settings_and_data_are_checked_before_any_work(base: RunConfig, tmp_path
     write_npz(tmp_path / "train.npz", 51)
     with pytest.raises(ConfigError, match="other data"):
         compare(jobs, "t", runtime=ONE)
+
+
+def test_methods_on_different_data_are_refused(base: RunConfig, tmp_path: Path) -> None:
+    other = replace(base, data=replace(base.data, hold_out=0.25))
+    configs = {"standard": with_method(base, "standard"), "other": with_method(other, "standard")}
+    with pytest.raises(ConfigError, match="on the same data"):
+        compare(plan(configs, [0], tmp_path / "c"), "t", runtime=ONE)
+    assert not list((tmp_path / "c").glob("*/*"))
 
 
 def test_no_test_data_is_refused(base: RunConfig, tmp_path: Path) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+import lond.plots
 from lond.errors import MissingDependencyError
 from lond.evaluate import auroc
-from lond.plots import bin_edges, draw_histograms, draw_roc, import_pyplot, title_of
+from lond.plots import bin_edges, draw_curves, draw_histograms, draw_roc, import_pyplot, title_of
 from lond.runs.detection import DetectorResult
 
 FOREIGN = torch.arange(60) >= 40
@@ -75,6 +77,36 @@ def test_known_and_foreign_share_their_bins() -> None:
     scores = torch.cat([torch.linspace(0, 1, 40), torch.linspace(3, 4, 20)])
     edges = bin_edges(scores)
     assert edges == pytest.approx([index / 10 for index in range(41)])
+
+
+def test_curves_show_the_mean_of_the_seeds_and_shade_their_range(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(lond.plots, "_save", lambda figure, path: kept.append(figure) or [path])
+    first = [{"epoch": 0, "accuracy": 0.2}, {"epoch": 1, "accuracy": 0.4, "auroc": 0.75}]
+    second = [{"epoch": 0, "accuracy": 0.3}, {"epoch": 1, "accuracy": 0.8, "auroc": None}]
+    curves = {"disc": [first, second], "sed": [second]}
+    titles = {"accuracy": "Accuracy", "fpr95": "FPR95", "auroc": "AUROC"}
+    assert draw_curves(curves, titles, tmp_path / "curves") == [tmp_path / "curves"]
+    (figure,) = kept
+    accuracy, ranking = figure.axes  # nobody has an fpr95: it gets no panel
+    assert [axis.get_title() for axis in figure.axes] == ["Accuracy (%)", "AUROC (%)"]
+    disc, sed = accuracy.get_lines()
+    assert [line.get_label() for line in (disc, sed)] == ["disc", "sed"]
+    assert disc.get_xdata().tolist() == [1, 2]
+    assert disc.get_ydata().tolist() == pytest.approx([25, 60])
+    assert sed.get_ydata().tolist() == pytest.approx([30, 80])
+    assert disc.get_color() != sed.get_color()
+    # One shaded range: of the method with two seeds, in its own colour.
+    (band,) = accuracy.collections
+    corners = {(round(x), round(y)) for x, y in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(1, 20), (1, 30), (2, 40), (2, 80)}
+    assert tuple(band.get_facecolor()[0][:3]) == pytest.approx(disc.get_color()[:3])
+    (line,) = ranking.get_lines()
+    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([2], [75])
+    assert not ranking.collections
+    import_pyplot().close(figure)
 
 
 def test_titles() -> None:

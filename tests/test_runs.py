@@ -179,6 +179,21 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
         train_run(standard(source), tmp_path / "run")
 
 
+def test_changed_data_are_refused_as_long_as_anything_of_a_run_is_left(tmp_path: Path) -> None:
+    images, labels = stripes(24)
+    source, folder = str(tmp_path / "data.npz"), tmp_path / "run"
+    np.savez(source, x=images, y=labels)
+    train_run(standard(source), folder)
+    np.savez(source, x=images, y=np.roll(labels, 1))
+    # A finished run whose checkpoint was deleted to save space still has its result.
+    (folder / "checkpoint.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"on other data \(the train"):
+        train_run(standard(source), folder)
+    (folder / "metrics.json").unlink()
+    train_run(standard(source), folder)
+    assert (folder / "metrics.json").is_file()
+
+
 def test_settings_of_another_method_are_refused(tmp_path: Path, arrays: str) -> None:
     with pytest.raises(ConfigError, match="needs settings of type StandardSettings, not LondDrsSettings"):
         train_run(small(arrays, method="standard"), tmp_path / "run")

@@ -238,8 +238,10 @@ def compare(
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
     if jobs < 1:
         raise ConfigError("--jobs must be at least 1")
+    chosen = list(METHODS) if methods == "all" else _names(methods, METHODS) or list(METHODS)
+    _check_overrides(settings or [], chosen)
     configs = {}
-    for method in METHODS if methods == "all" else _names(methods, METHODS) or METHODS:
+    for method in chosen:
         config = _config(source, preset_name, method, root, test)
         config = config if epochs is None else with_epochs(config, epochs)
         configs[method] = with_overrides(config, _overrides(settings or [], method))
@@ -347,11 +349,19 @@ def _overrides(texts: list[str], method: str) -> dict[str, str]:
     for text in texts:
         key, value = _pair(text)
         name, colon, rest = key.partition(":")
-        if colon and name not in METHODS:
-            raise ConfigError(f"--set {text}: there is no method {name!r}; choose from: {', '.join(METHODS)}")
         if not colon or name == method:
             chosen[rest if colon else key] = value
     return chosen
+
+
+def _check_overrides(texts: list[str], methods: list[str]) -> None:
+    """Refuse settings of a comparison that would have no effect."""
+    for text in texts:
+        name, colon, rest = _pair(text)[0].partition(":")
+        if colon and name not in methods:
+            raise ConfigError(f"--set {text}: {name!r} is not among the methods {', '.join(methods)}")
+        if (rest if colon else name) == "train.seed":
+            raise ConfigError(f"--set {text}: seeds are set with --seeds")
 
 
 def _print_verdicts(folder: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,8 @@ def compare(
     Raises:
         ConfigError: there is no test data, or a folder holds a run on other data.
     """
+    if any(job.config.data != jobs[0].config.data for job in jobs):
+        raise ConfigError("all methods must be trained on the same data; leave out settings that change it for one")
     samples, test, noise = load_data(jobs[0].config)
     if test is None:
         raise ConfigError("a comparison needs labelled test data: a test split of SOURCE, or --test")
@@ -93,11 +96,12 @@ def compare(
     missing = [job for job in jobs if not job.finished]
     say(f"{len(jobs)} runs, {len(jobs) - len(missing)} finished before")
     problems: dict[tuple[str, int], str] = {}
-    for done, (job, problem) in enumerate(train_all(missing, workers, runtime or RuntimeSettings()), start=1):
-        if problem is not None:
-            problems[job.method, job.seed] = problem
-        outcome = problem or _short_outcome(job)
-        say(f"[{done}/{len(missing)}] {job.method}, seed {job.seed}: {outcome}")
+    with closing(train_all(missing, workers, runtime or RuntimeSettings())) as ended:
+        for done, (job, problem) in enumerate(ended, start=1):
+            if problem is not None:
+                problems[job.method, job.seed] = problem
+            outcome = problem or _short_outcome(job)
+            say(f"[{done}/{len(missing)}] {job.method}, seed {job.seed}: {outcome}")
     return _report(jobs, title, problems)
 
 

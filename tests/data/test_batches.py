@@ -277,6 +277,31 @@ def test_a_batch_never_leaves_a_process_with_one_sample() -> None:
         assert all(len(batch) == 2 for batch in indices(drawn, "tiny"))
 
 
+@pytest.mark.parametrize(("processes", "lead"), [(2, 2), (2, 3), (3, 5)])
+def test_too_few_for_all_processes_are_repeated(processes: int, lead: int) -> None:
+    phase = phase_of(lead, all=Stream(torch.arange(lead)), one=Stream(torch.tensor([4])))
+    for rank in range(processes):
+        part = maker(make_samples(6), 8, rank, processes)
+        assert part.steps(phase) == 1
+        (batches,) = part.batches(phase, 0, 0)
+        assert len(batches["all"].indices) >= 2 and len(batches["one"].indices) >= 2
+        assert set(batches["all"].indices.tolist()) <= set(range(lead))
+    whole = [next(iter(maker(make_samples(6), 8, r, processes).batches(phase, 0, 0))) for r in range(processes)]
+    shown = [index for batches in whole for index in batches["all"].indices.tolist()]
+    # Eight rows of them: each one as often as any other, but for one.
+    assert len(shown) == 8
+    counts = [shown.count(index) for index in range(lead)]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_one_process_needs_no_repetition() -> None:
+    (batches,) = maker(make_samples(6), 8).batches(phase_of(3, all=Stream(torch.arange(3))), 0, 0)
+    assert sorted(batches["all"].indices.tolist()) == [0, 1, 2]
+    assert maker(make_samples(6), 8, 0, 2).steps(phase_of(1, all=Stream(torch.tensor([2])))) == 0
+    # Of enough samples for all processes the last batch is still dropped if it is too small.
+    assert maker(make_samples(6), 4, 0, 2).steps(phase_of(6, all=Stream(torch.arange(6)))) == 1
+
+
 def test_at_most_so_many_steps_and_others_each_epoch() -> None:
     few = BatchMaker(make_samples(40), ViewMaker(PLAIN, 1), 4, CPU, max_steps=3)
     phase = phase_of(40, all=Stream(torch.arange(40), ("weak",)))

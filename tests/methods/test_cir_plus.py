@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, tiny_task
 
 from lond.errors import ConfigError
-from lond.losses import draw_mix, hardest_other, mix_inputs
+from lond.losses import draw_mix, mix_inputs
 from lond.methods import CirPlus, CirPlusSettings
 from lond.types import UNLABELLED, Clock, Samples
 
@@ -82,11 +83,39 @@ def test_a_fixed_number_of_steps() -> None:
     assert one_pass.steps == 0
 
 
-@pytest.mark.parametrize("negatives", ["hard", "random"])
-def test_step_equals_the_slow_reference(negatives: str) -> None:
-    samples = noisy()
+def rotation_losses(method: CirPlus, images: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of the turns of every image, all images at 0 degrees first."""
+    losses = []
+    for turns in range(4):
+        turned = images
+        for _ in range(turns):
+            turned = turned.transpose(2, 3).flip(2)
+        rows = method.rotation(method.net(turned).features).log_softmax(dim=1)
+        losses.append(-rows[:, turns])
+    return torch.cat(losses)
+
+
+def bank_losses(b: torch.Tensor, labels: torch.Tensor, negatives: list[list[int]]) -> list[float]:
+    return [
+        -math.log(row[label]) - sum(math.log(1 - row[c]) for c in others)
+        for row, label, others in zip(b.tolist(), labels.tolist(), negatives, strict=True)
+    ]
+
+
+def drawn_from(free: list[list[int]], random: torch.Generator) -> list[int]:
+    """One class of each row, by the generator's next numbers."""
+    drawn = torch.randint(len(free[0]), (len(free), 1), generator=random).squeeze(1).tolist()
+    return [row[place] for row, place in zip(free, drawn, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("negatives", "mixup", "sharpening"), [("hard", 4.0, 0.5), ("random", 0.5, 0.25), ("hard", 0.0, 1.0)]
+)
+def test_step_equals_the_slow_reference(negatives: str, mixup: float, sharpening: float) -> None:
+    samples = noisy(60, 5)
     # Evaluation mode throughout: no row touches another.
-    method = cir(samples, negatives=negatives, unlabelled_weight=6.0, binary_weight=2.0, rotation_weight=0.5).eval()
+    changes = {"unlabelled_weight": 6.0, "binary_weight": 2.0, "rotation_weight": 0.5}
+    method = cir(samples, negatives=negatives, mixup=mixup, sharpening=sharpening, **changes).eval()
     (phase,) = method.before_epoch(0, survey_of(method, samples))
     batches = first_batches(samples, phase, 16)
     clean, rest, sure = batches["clean"], batches["rest"], batches["confident"]
@@ -94,29 +123,38 @@ def test_step_equals_the_slow_reference(negatives: str) -> None:
     with torch.no_grad():
         (p1, b1), (p2, b2) = (heads(method, view) for view in clean.views)
         trust = ((b1.amax(dim=1) + b2.amax(dim=1)) / 2)[:, None]
-        blend = trust * F.one_hot(clean.labels, 3) + (1 - trust) * (p1 + p2) / 2
-        targets = blend**2 / (blend**2).sum(dim=1, keepdim=True)
-        guesses = sum(heads(method, view)[0] for view in rest.views) ** 2
+        blend = (trust * F.one_hot(clean.labels, 5) + (1 - trust) * (p1 + p2) / 2) ** (1 / sharpening)
+        targets = blend / blend.sum(dim=1, keepdim=True)
+        guesses = sum(heads(method, view)[0] for view in rest.views) ** (1 / sharpening)
         guesses = guesses / guesses.sum(dim=1, keepdim=True)
         rows = 2 * len(clean.labels)
         random = torch.Generator().manual_seed(3)
-        mix = draw_mix(rows + 2 * len(rest.labels), 4.0, random)
+        mix = draw_mix(rows + 2 * len(rest.labels), mixup, random)
+        assert (mix.ratio < 1) == bool(mixup)
         logits = method.net(mix_inputs(torch.cat([*clean.views, *rest.views]), mix)).logits
         wanted = mix_inputs(torch.cat([targets, targets, guesses, guesses]), mix)
         soft = -(wanted * logits.log_softmax(dim=1)).sum(dim=1)
         squared = (wanted - logits.softmax(dim=1)).square().mean(dim=1)
+        prior = -(5 * logits.softmax(dim=1).mean(dim=0)).log().mean()
         p, b = heads(method, sure.views[0])
-        label = sure.labels
+        turned = rotation_losses(method, clean.views[0]), rotation_losses(method, rest.views[0])
+        # The two views differ, so it is the first one that is turned.
+        assert not torch.allclose(turned[0], rotation_losses(method, clean.views[1]), atol=1e-4)
     torch.testing.assert_close(terms["labelled"].values, soft[:rows])
     torch.testing.assert_close(terms["unlabelled"].values, squared[rows:])
-    for i, value in enumerate(terms["binary"].values.tolist()):
-        hardest = int(hardest_other(p[i : i + 1], label[i : i + 1]))
-        others = [c for c in range(3) if c != label[i]]
-        options = [b[i, label[i]] * (1 - b[i, c]) for c in others]
-        if negatives == "hard":
-            assert hardest in others
-            options = [b[i, label[i]] * (1 - b[i, others[0]]) * (1 - b[i, others[1]])]
-        assert min(abs(value + float(option.log())) for option in options) < 1e-5
+    torch.testing.assert_close(terms["prior"].values, prior.reshape(1))
+    torch.testing.assert_close(terms["rotation"].values, turned[0])
+    torch.testing.assert_close(terms["rotation_rest"].values, turned[1])
+    labels = sure.labels.tolist()
+    others = [[c for c in range(5) if c != label] for label in labels]
+    hardest = [max(row, key=lambda c, i=i: float(p[i, c])) for i, row in enumerate(others)]
+    if negatives == "hard":
+        third = drawn_from([[c for c in row if c != h] for row, h in zip(others, hardest, strict=True)], random)
+        chosen = [list(pair) for pair in zip(hardest, third, strict=True)]
+    else:
+        chosen = [[c] for c in drawn_from(others, random)]
+    assert len(set(hardest)) > 1
+    assert terms["binary"].values.tolist() == pytest.approx(bank_losses(b, sure.labels, chosen), abs=1e-4)
     weights = {name: term.weight for name, term in terms.items()}
     assert weights == {
         "rotation": 0.5, "rotation_rest": 0.5, "labelled": 1.0, "prior": 1.0, "unlabelled": 6.0, "binary": 2.0,
@@ -168,13 +206,27 @@ def test_the_unlabelled_term_rises_after_warmup() -> None:
 
 
 def test_warmup() -> None:
-    samples = noisy()
+    samples = noisy(40, 4)
     for penalty in (False, True):
-        method = cir(samples, warmup_epochs=1, confidence_penalty=penalty)
+        # The settings name hard negatives, but warm-up has random ones.
+        changes: dict[str, Any] = {"negatives": "hard", "binary_weight": 2.0, "rotation_weight": 0.5}
+        method = cir(samples, warmup_epochs=1, confidence_penalty=penalty, **changes).eval()
         (phase,) = method.before_epoch(0, survey_of(method, samples))
         assert phase.name == "warm-up" and method.partition is None
-        terms = method.step("warm-up", first_batches(samples, phase), Clock(0), torch.Generator())
-        assert set(terms) == {"cross_entropy", "binary", "rotation"} | ({"confidence"} if penalty else set())
+        batch = first_batches(samples, phase)["all"]
+        terms = method.step("warm-up", {"all": batch}, Clock(0), torch.Generator().manual_seed(3))
+        weights = {"cross_entropy": 1.0, "binary": 2.0, "rotation": 0.5} | ({"confidence": 1.0} if penalty else {})
+        assert {name: term.weight for name, term in terms.items()} == weights
+        with torch.no_grad():
+            p, b = heads(method, batch.views[0])
+            turned = rotation_losses(method, batch.views[0])
+        torch.testing.assert_close(terms["rotation"].values, turned)
+        torch.testing.assert_close(terms["cross_entropy"].values, -p[torch.arange(16), batch.labels].log())
+        free = [[c for c in range(4) if c != label] for label in batch.labels.tolist()]
+        chosen = [[c] for c in drawn_from(free, torch.Generator().manual_seed(3))]
+        assert terms["binary"].values.tolist() == pytest.approx(bank_losses(b, batch.labels, chosen), abs=1e-4)
+        if penalty:
+            torch.testing.assert_close(terms["confidence"].values, (p * p.log()).sum(dim=1))
         sum(term.values.mean() for term in terms.values()).backward()  # type: ignore[union-attr]
         assert all(weight.grad is not None for weight in method.parameters())
 

@@ -142,7 +142,10 @@ def test_samples_that_were_never_shown_keep_their_label_and_are_not_believed() -
     assert method.partition is not None
     shown = torch.zeros(20, dtype=torch.bool).index_fill(0, batch.indices, True)
     assert not method.partition.clean[~shown].any()
-    assert torch.equal(method.partition.corrected[~shown], labels[~shown])
+    # Unlabelled samples are never shown; they have no label to keep.
+    assert torch.equal(method.partition.corrected[~shown], labels[~shown].clamp_min(0))
+    assert method.partition.closed[[0, 7]].all()
+    assert (method.partition.corrected >= 0).all()
     assert not method.partition.weights[~shown].any()
 
 

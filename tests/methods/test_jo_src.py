@@ -92,11 +92,35 @@ def test_warm_up_learns_from_all_at_first_and_from_the_likely_later() -> None:
     both = -(labels.numpy() * (np.log(p) + np.log(q))).sum(axis=1)
     np.testing.assert_allclose(step(method, "warm-up", batch, 0)["classification"].values.detach(), both, atol=1e-5)
     likelihood = clean_likelihood(torch.tensor(p), labels).numpy()
-    middle = float(np.median(likelihood))
-    method = method_for(samples, warmup_epochs=2, clean_threshold=middle, final_threshold=1.0).eval()
-    method.smoothing = smoothing_for(None, 3)
-    got = step(method, "warm-up", batch, 1)["classification"].values.detach()
-    np.testing.assert_allclose(got, both[likelihood >= middle / 2], atol=1e-5)
+    # Half of the batch is likely enough in the last of 500 warm-up epochs, all of it in the middle.
+    middle = float(np.sort(likelihood)[7:9].mean())
+    method = method_for(samples, warmup_epochs=500, clean_threshold=middle * 500 / 499, final_threshold=1.0).eval()
+    late = step(method, "warm-up", batch, 499)["classification"].values.detach()
+    assert len(late) == 8
+    np.testing.assert_allclose(late, both[likelihood >= middle], atol=1e-5)
+    early = step(method, "warm-up", batch, 250)["classification"].values.detach()
+    np.testing.assert_allclose(early, both, atol=1e-5)
+
+
+def test_the_threshold_rises_in_warm_up_and_on_the_ramp() -> None:
+    method = method_for(tiny_samples(12), warmup_epochs=4, ramp_epochs=10, clean_threshold=0.6, final_threshold=0.8)
+    found = [method.threshold(epoch) for epoch in (0, 1, 3, 4, 5, 9, 14, 99)]
+    assert found == pytest.approx([0, 0.15, 0.45, 0.6, 0.62, 0.7, 0.8, 0.8])
+    at_once = method_for(tiny_samples(12), warmup_epochs=4, ramp_epochs=0, clean_threshold=0.6, final_threshold=0.8)
+    assert [at_once.threshold(epoch) for epoch in (3, 4)] == pytest.approx([0.45, 0.8])
+
+
+@pytest.mark.parametrize(("momentum", "third"), [(0.5, 5.5), (0.99, 13 / 3), (0.0, 9.0)])
+def test_the_teachers_momentum_beyond_the_first_step(momentum: float, third: float) -> None:
+    """Even means of 1, 3 and 9 until the momentum takes over: 1, (1 + 3) / 2, then (2 + 9) / 2 or (1 + 3 + 9) / 3."""
+    method = method_for(tiny_samples(12), teacher_momentum=momentum)
+    found = []
+    for value in (1.0, 3.0, 9.0):
+        with torch.no_grad():
+            method.net.last.bias.fill_(value)
+        method.after_step()
+        found.append(method.teacher.net.last.bias[0].item())
+    assert found == pytest.approx([1, 2 if momentum else 3, third])
 
 
 def test_a_batch_without_a_likely_sample_gives_a_zero_that_can_be_descended() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -126,11 +127,15 @@ def test_no_correction_without_a_pool(changes: dict[str, Any]) -> None:
         assert bool(method.division.kept.any()) is expected
 
 
-@pytest.mark.parametrize("strong_labelled", [False, True])
-def test_step_equals_the_slow_reference(strong_labelled: bool) -> None:
+@pytest.mark.parametrize(
+    ("strong_labelled", "mixup", "sharpening"),
+    [(False, 4.0, 0.5), (True, 4.0, 0.5), (False, 0.5, 0.25), (True, 0.0, 1.0)],
+)
+def test_step_equals_the_slow_reference(strong_labelled: bool, mixup: float, sharpening: float) -> None:
     samples = noisy(40)
     threshold = median_threshold(nce(samples), samples)
     changes = {"verify_threshold": threshold, "pool_trust": 0.0, "correct_threshold": 0.6}
+    changes |= {"mixup": mixup, "sharpening": sharpening}
     method = nce(samples, strong_labelled=strong_labelled, **changes)
     phase = next(iter(method.before_epoch(0, survey_of(method, samples))))
     batches = first_batches(samples, phase, 16)
@@ -144,8 +149,10 @@ def test_step_equals_the_slow_reference(strong_labelled: bool) -> None:
         views = [net(view).logits.softmax(dim=1) for view in clean.views[:2]]
         trust = division.trust[clean.indices][:, None]
         blend = trust * F.one_hot(clean.labels, 3) + (1 - trust) * (views[0] + views[1]) / 2
-        targets = blend**2 / (blend**2).sum(dim=1, keepdim=True)
-        mix = draw_mix(2 * len(clean.labels), 4.0, torch.Generator().manual_seed(3))
+        powers = blend ** (1 / sharpening)
+        targets = powers / powers.sum(dim=1, keepdim=True)
+        mix = draw_mix(2 * len(clean.labels), mixup, torch.Generator().manual_seed(3))
+        assert (mix.ratio < 1) == bool(mixup)
         logits = net(mix_inputs(torch.cat(clean.views[:2]), mix)).logits
         wanted = mix_inputs(torch.cat([targets, targets]), mix)
         torch.testing.assert_close(terms["labelled"].values, -(wanted * logits.log_softmax(dim=1)).sum(dim=1))
@@ -179,11 +186,17 @@ def test_warmup_and_its_penalty() -> None:
         method = nce(samples, warmup_epochs=1, confidence_penalty=penalty)
         phases = list(method.before_epoch(0, survey_of(method, samples)))
         assert [phase.name for phase in phases] == ["warm-up net1", "warm-up net2"]
-        batches = first_batches(samples, phases[1])
-        terms = method.step("warm-up net2", batches, Clock(0), torch.Generator())
-        assert set(terms) == {"cross_entropy", "confidence"} if penalty else {"cross_entropy"}
+        batch = first_batches(samples, phases[1])["all"]
+        terms = method.train().step("warm-up net2", {"all": batch}, Clock(0), torch.Generator())
+        assert set(terms) == ({"cross_entropy", "confidence"} if penalty else {"cross_entropy"})
+        assert all(term.weight == 1 for term in terms.values())
+        with torch.no_grad():
+            rows = method.net(1)(batch.views[0]).logits.double().softmax(dim=1).tolist()
+        expected = [-math.log(row[label]) for row, label in zip(rows, batch.labels.tolist(), strict=True)]
+        assert terms["cross_entropy"].values.tolist() == pytest.approx(expected, abs=1e-5)
         if penalty:
-            assert (terms["confidence"].values <= 0).all()
+            entropies = [sum(p * math.log(p) for p in row) for row in rows]
+            assert terms["confidence"].values.tolist() == pytest.approx(entropies, abs=1e-5)
 
 
 def test_everything_is_clean() -> None:

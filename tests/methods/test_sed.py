@@ -210,6 +210,50 @@ def test_lost_classes_prolong_the_warm_up_but_not_for_ever() -> None:
     assert start(method, samples, sed.PATIENCE + 1)[0].name == "robust"
 
 
+def test_classes_lost_after_the_first_robust_epoch_do_not_bring_warm_up_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = tiny_samples(40)
+    method = method_for(samples)
+    monkeypatch.setattr(sed, "PATIENCE", 0)
+    assert start(method, samples, 1)[0].name == "robust"
+    monkeypatch.undo()
+    with torch.no_grad():
+        for net in (method.net, method.teacher.net):
+            net.last.weight.zero_()
+            net.last.bias.copy_(torch.tensor([0.0, 4.0, 0.0]))
+    assert start(method, samples, 2)[0].name == "robust"
+    assert (method._taught == 1).all()
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize(
+    ("limit", "level", "clean"), [(1.0, 0.95, None), (0.9, 0.9, 9), (0.6, 0.6, 21), (0.2, 0.2, 30)]
+)
+def test_the_global_threshold_stays_below_its_limit(limit: float, level: float, clean: int | None) -> None:
+    """Nine labels have probability 0.95, which is the 80 % quantile of 30; twelve have 0.7, nine 0.3."""
+    samples = tiny_samples(30)
+    method = method_for(samples, threshold_memory=0.0, threshold_limit=limit)
+    given = torch.tensor([0.95] * 9 + [0.7] * 12 + [0.3] * 9)
+    rows = ((1 - given) / 2)[:, None].repeat(1, 3).scatter(1, samples.labels[:, None], given[:, None])
+    method.before_epoch(1, lambda describe: (rows, given, samples.labels))
+    assert method.threshold_level.item() == pytest.approx(level)
+    if clean is not None:
+        assert method.partition is not None
+        assert method.partition.clean.tolist() == [True] * clean + [False] * (30 - clean)
+
+
+@pytest.mark.parametrize(("momentum", "third"), [(0.5, 5.5), (0.99, 13 / 3), (0.0, 9.0)])
+def test_the_teachers_momentum_beyond_the_first_step(momentum: float, third: float) -> None:
+    """Even means of 1, 3 and 9 until the momentum takes over: 1, (1 + 3) / 2, then (2 + 9) / 2 or (1 + 3 + 9) / 3."""
+    method = method_for(tiny_samples(12), teacher_momentum=momentum)
+    found = []
+    for value in (1.0, 3.0, 9.0):
+        with torch.no_grad():
+            method.net.last.bias.fill_(value)
+        method.after_step()
+        found.append(method.teacher.net.last.bias[0].item())
+    assert found == pytest.approx([1, 2 if momentum else 3, third])
+
+
 def test_a_class_of_few_samples_may_be_lost() -> None:
     labels = torch.tensor([0, 1] * 19 + [2, 2])
     samples = tiny_samples(40, labels=labels)

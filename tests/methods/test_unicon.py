@@ -42,7 +42,7 @@ def softmax(rows: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def sharp(rows: np.ndarray, temperature: float = 0.5) -> np.ndarray:
+def sharp(rows: np.ndarray, temperature: float) -> np.ndarray:
     powers = rows ** (1 / temperature)
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -83,7 +83,8 @@ def test_selection_equals_the_slow_reference(natural: bool, limit: float) -> Non
     assert all(stream.views == ("weak", "weak", "strong", "strong") for stream in phase.streams.values())
     partition = method.partition
     assert partition is not None
-    expected = np.where(d < 0.5, 1, 1 - d)
+    nats = slow_divergences(first, second, LABELS.numpy(), math.e)
+    expected = np.where(nats < 0.5, 1, 1 - nats)
     assert np.allclose(partition.weights[partition.clean], expected[partition.clean], atol=1e-5)
     assert partition.clean.nonzero().squeeze(1).tolist() == chosen
     assert torch.equal(partition.closed, ~partition.clean) and not partition.open.any()
@@ -92,6 +93,18 @@ def test_selection_equals_the_slow_reference(natural: bool, limit: float) -> Non
     mean = (first.softmax(dim=1) + second.softmax(dim=1)) / 2
     belief = mean[torch.arange(30), partition.corrected]
     assert torch.allclose(partition.weights[partition.closed], belief[partition.closed])
+
+
+@pytest.mark.parametrize("natural", [False, True])
+def test_label_weights_are_measured_in_nats_by_hand(natural: bool) -> None:
+    """A label of probability 0.25 is 0.549 bits, 0.380 nats away: it is trusted. One of 0.1 is 0.526 nats away."""
+    given = torch.tensor([0.25] * 3 + [0.1] * 3 + [1e-4] * 4).repeat_interleave(3)
+    method = make(tiny_samples(30), natural_log=natural, divergence_limit=1.0)
+    rows = ((1 - given) / 2)[:, None].repeat(1, 3).scatter(1, LABELS[:, None], given[:, None])
+    phases_of(method, rows.log(), rows.log())
+    assert method.partition is not None
+    assert method.partition.clean.tolist() == [True] * 18 + [False] * 12
+    assert method.partition.weights[:18].tolist() == pytest.approx([1.0] * 9 + [0.4744] * 9, abs=1e-4)
 
 
 def test_bits_lower_a_cutoff_that_nats_cannot_reach() -> None:
@@ -137,10 +150,13 @@ def test_warmup_and_the_second_selection() -> None:
     assert method.partition.clean.nonzero().squeeze(1).tolist() == second
 
 
-@pytest.mark.parametrize("weight", [30.0, 0.0])
-def test_step_equals_the_slow_reference(weight: float) -> None:
+@pytest.mark.parametrize(
+    ("weight", "mixup", "temperature", "sharpening"),
+    [(30.0, 4.0, 0.05, 0.5), (0.0, 4.0, 0.05, 0.5), (30.0, 0.5, 0.4, 0.5), (30.0, 0.0, 2.0, 0.8)],
+)
+def test_step_equals_the_slow_reference(weight: float, mixup: float, temperature: float, sharpening: float) -> None:
     samples = tiny_samples(30)
-    method = make(samples, unlabelled_weight=weight)
+    method = make(samples, unlabelled_weight=weight, mixup=mixup, temperature=temperature, sharpening=sharpening)
     phase = phases_of(method, *logits())[0]
     batches = first_batches(samples, phase, 8)
     terms = method.train().step("net1", batches, Clock(1), torch.Generator().manual_seed(3))
@@ -155,10 +171,12 @@ def test_step_equals_the_slow_reference(weight: float) -> None:
     trust = method.partition.weights[x.indices].double().numpy()[:, None]
     own_x = run(0, torch.cat(x.views[:2])).reshape(2, -1, 3).mean(axis=0)
     both_u = (run(0, torch.cat(u.views[:2])) + run(1, torch.cat(u.views[:2]))).reshape(2, -1, 3).mean(axis=0) / 2
-    targets, guesses = sharp(trust * np.eye(3)[x.labels] + (1 - trust) * own_x), sharp(both_u)
+    targets = sharp(trust * np.eye(3)[x.labels] + (1 - trust) * own_x, sharpening)
+    guesses = sharp(both_u, sharpening)
     stacked = torch.cat([*x.views[2:], *u.views[2:]])
     wanted = np.concatenate([targets, targets, guesses, guesses])
-    mix = draw_mix(len(stacked), 4.0, torch.Generator().manual_seed(3))
+    mix = draw_mix(len(stacked), mixup, torch.Generator().manual_seed(3))
+    assert (mix.ratio < 1) == bool(mixup)
     mixed = mix.ratio * stacked + (1 - mix.ratio) * stacked[mix.partners]
     wanted = mix.ratio * wanted + (1 - mix.ratio) * wanted[mix.partners.numpy()]
     rows = 2 * len(x.labels)
@@ -172,11 +190,11 @@ def test_step_equals_the_slow_reference(weight: float) -> None:
         assert terms["unlabelled"].values.tolist() == pytest.approx(distance, abs=1e-5)
         assert terms["unlabelled"].weight == pytest.approx(weight / 2)
     assert ("unlabelled" in terms) == bool(weight)
-    check_contrast(method, torch.cat(u.views[2:]), terms["contrastive"].values.tolist())
+    check_contrast(method, torch.cat(u.views[2:]), terms["contrastive"].values.tolist(), temperature)
     assert terms["contrastive"].weight == 0.025
 
 
-def check_contrast(method: Unicon, strong: torch.Tensor, found: list[float], tau: float = 0.05) -> None:
+def check_contrast(method: Unicon, strong: torch.Tensor, found: list[float], tau: float) -> None:
     with torch.no_grad():
         features = method.net(0)(strong).features
         weight, bias = method.projections[0][0].weight, method.projections[0][0].bias

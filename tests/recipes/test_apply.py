@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from lond.errors import ConfigError
 from lond.methods import METHODS
 from lond.presets import MINI80_STEPS, PRESETS, preset
 from lond.recipes import RECIPES, Occasion
@@ -13,6 +14,7 @@ from lond.recipes.apply import LENGTHS, MEMORIES, occasion_of, slowed, with_epoc
 from lond.train.schedule import OptimiserSettings
 
 OTHERS = sorted(set(METHODS) - {"lond-drs"})
+REDUCED = ["mini80-sym50", "mini80-asym40", "digits"]
 
 
 def test_every_method_has_a_recipe() -> None:
@@ -33,7 +35,7 @@ def test_full_scale_is_as_published(method: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("method", OTHERS)
-@pytest.mark.parametrize("name", ["mini80-sym50", "mini80-asym40", "digits"])
+@pytest.mark.parametrize("name", REDUCED)
 def test_a_reduced_preset_keeps_its_length(method: str, name: str) -> None:
     config, base = preset(name, method), PRESETS[name]
     assert config.train.epochs == base.train.epochs
@@ -42,6 +44,83 @@ def test_a_reduced_preset_keeps_its_length(method: str, name: str) -> None:
     assert config.optimiser.constant_epochs < config.train.epochs
     assert config.train.batch_size <= 2 * base.train.batch_size
     assert config.train.max_steps == (MINI80_STEPS.get(method, 0) if "mini80" in name else 0)
+
+
+@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize(
+    "method", [m for m in OTHERS if m != "standard" and RECIPES[m](Occasion("symmetric", 0.5)).optimiser.milestones]
+)
+def test_a_shortened_run_steps_down_after_its_ramp_and_not_too_early(method: str, name: str) -> None:
+    config, published = preset(name, method), RECIPES[method](occasion_of(PRESETS[name]))
+    assert published.optimiser is not None and published.epochs is not None
+    warmup, first = config.settings.warmup_epochs, config.optimiser.milestones[0]
+    # Half an epoch of rounding, as a share of what is left after warm-up.
+    left = config.train.epochs - warmup
+    before = published.settings.warmup_epochs
+    for new, old in zip(config.optimiser.milestones, published.optimiser.milestones, strict=True):
+        assert (new - warmup) / left >= (old - before) / (published.epochs - before) - 0.5 / left
+        assert new < config.train.epochs
+    if hasattr(config.settings, "ramp_epochs"):
+        assert 1 <= config.settings.ramp_epochs <= first - warmup
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "warmup", "ramp", "milestones"),
+    [
+        # (150 - 30) / 270 of 20 epochs; (80 - 20) / 180 and (160 - 20) / 180 of 20; (150 - 10) / 290 of 16.
+        ("dividemix", "mini80-sym50", 10, 9, (19,)),
+        ("cir-plus", "mini80-asym40", 10, 9, (19,)),
+        ("disc", "mini80-sym50", 10, None, (17, 26)),
+        ("dividemix", "digits", 8, 8, (16,)),
+        # 60 / 180 and 140 / 180 of 16.
+        ("disc", "digits", 8, None, (13, 20)),
+    ],
+)
+def test_shortened_by_hand(method: str, name: str, warmup: int, ramp: int | None, milestones: tuple[int, ...]) -> None:
+    config = preset(name, method)
+    assert (config.settings.warmup_epochs, getattr(config.settings, "ramp_epochs", None)) == (warmup, ramp)
+    assert config.optimiser.milestones == milestones
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_the_threshold_of_jo_src_rises_to_the_end(name: str) -> None:
+    config = preset(name, "jo-src")
+    assert config.settings.warmup_epochs + config.settings.ramp_epochs == config.train.epochs
+    # Also where warm-up is longer than published as a share of the run.
+    assert config.settings.warmup_epochs == PRESETS[name].settings.warmup_epochs
+
+
+@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize(("method", "warmup"), [("sed", (10, 8)), ("npn-hard", (20, 16)), ("npn-soft", (20, 16))])
+def test_a_cosine_after_warmup_still_begins_after_warmup(method: str, warmup: tuple[int, int], name: str) -> None:
+    config = preset(name, method)
+    assert config.optimiser.plan == "cosine"
+    assert config.optimiser.constant_epochs == config.settings.warmup_epochs == warmup[name == "digits"]
+
+
+def test_a_plan_that_began_later_keeps_its_share_of_the_rest() -> None:
+    # Co-teaching has no warm-up: half of the run. Jo-SRC: 70 of 190 epochs after warm-up, so 7 of 20.
+    assert preset("mini80-sym50", "co-teaching").optimiser.constant_epochs == 15
+    assert preset("mini80-sym50", "jo-src").optimiser.constant_epochs == 17
+
+
+@pytest.mark.parametrize(("epochs", "milestones"), [(100, (50,)), (299, (150,)), (7, (4,)), (1, (1,))])
+def test_milestones_keep_their_share(epochs: int, milestones: tuple[int, ...]) -> None:
+    assert with_epochs(preset("cifar80n-sym20", "dividemix"), epochs).optimiser.milestones == milestones
+
+
+def test_all_milestones_and_lengths_keep_their_share() -> None:
+    web = with_epochs(preset("web-car", "disc"), 25)
+    assert web.optimiser.milestones == (12, 20)
+    assert (web.settings.warmup_epochs, web.train.epochs) == (2, 25)
+    cifar = with_epochs(preset("cifar80n-sym20", "npn-hard"), 30)
+    assert (cifar.settings.warmup_epochs, cifar.optimiser.constant_epochs, cifar.optimiser.milestones) == (20, 20, ())
+
+
+@pytest.mark.parametrize("epochs", [0, -3])
+def test_a_run_of_no_epochs_is_refused(epochs: int) -> None:
+    with pytest.raises(ConfigError, match="at least 1 epoch"):
+        with_epochs(preset("digits", "disc"), epochs)
 
 
 @pytest.mark.parametrize("method", OTHERS)
@@ -64,6 +143,12 @@ def test_occasions() -> None:
     own = replace(PRESETS["digits"].data, source="images")
     assert occasion_of(replace(PRESETS["digits"], data=own)) == Occasion("symmetric", 0.2)
     assert occasion_of(replace(PRESETS["web-car"], data=own)) == Occasion("web")
+
+
+def test_which_benchmarks_have_few_classes() -> None:
+    few = {name for name, config in PRESETS.items() if occasion_of(config).few_classes}
+    assert few == {"digits", "cifar10n-sym20", "cifar10n-sym50", "cifar10n-sym80", "cifar10n-asym40"}
+    assert not Occasion().few_classes
 
 
 def test_memory_fades_as_much_over_a_short_run() -> None:

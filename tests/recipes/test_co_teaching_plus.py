@@ -15,6 +15,7 @@ recipe = RECIPES["co-teaching-plus"]
     [
         (Occasion("symmetric", 0.8, "cifar100n"), 0.8, 5),
         (Occasion("asymmetric", 0.4, "cifar10n"), 0.2, 20),
+        (Occasion("symmetric", 0.5, "digits"), 0.5, 20),
         (Occasion(), 0.3, 5),
     ],
 )

@@ -26,13 +26,13 @@ def test_cifar(noise: str, rate: float, memory: float, hard_weight: float, optim
     plan = recipe.optimiser
     assert plan is not None
     assert plan.name == optimiser
-    rates = [learning_rate(epoch, 200, plan) for epoch in (0, 79, 80, 119, 160, 199)]
+    rates = [learning_rate(epoch, 200, plan) for epoch in (0, 79, 80, 119, 159, 160, 199)]
     if optimiser == "adam":
         assert (plan.momentum, plan.late_momentum, plan.weight_decay) == (0.9, 0.1, 0)
-        assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 1e-3, 5e-4, 1e-3 / 80])
+        assert rates == pytest.approx([1e-3, 1e-3, 1e-3, 1e-3, 41e-3 / 80, 5e-4, 1e-3 / 80])
     else:
         assert (plan.momentum, plan.weight_decay) == (0, 1e-3)
-        assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+        assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.01, 0.001, 0.001])
 
 
 def test_web() -> None:
@@ -42,4 +42,5 @@ def test_web() -> None:
     plan = recipe.optimiser
     assert plan is not None
     assert (plan.learning_rate, plan.momentum, plan.weight_decay) == (0.01, 0, 5e-4)
-    assert [learning_rate(epoch, 100, plan) for epoch in (0, 60, 99)] == pytest.approx([0.01, 0.001, 0.0001])
+    rates = [learning_rate(epoch, 100, plan) for epoch in (0, 49, 50, 79, 80, 99)]
+    assert rates == pytest.approx([0.01, 0.01, 1e-3, 1e-3, 1e-4, 1e-4])

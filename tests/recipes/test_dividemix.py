@@ -22,6 +22,7 @@ from lond.train.schedule import learning_rate
         ("symmetric", 0.5, "cifar10n", 25, 0.5, 0, False, 10),
         ("symmetric", 0.9, "cifar10n", 50, 0.6, 5, False, 10),
         ("asymmetric", 0.4, "cifar10n", 0, 0.5, 0, True, 10),
+        ("symmetric", 0.5, "digits", 25, 0.5, 0, False, 10),
     ],
 )
 def test_cifar(

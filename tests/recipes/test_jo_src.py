@@ -32,9 +32,12 @@ def test_cifar() -> None:
 
 def test_web() -> None:
     got = recipe(Occasion())
-    assert (got.epochs, got.batch_size, got.settings.head) == (100, 64, "linear")
+    assert (got.epochs, got.batch_size) == (100, 64)
+    assert (got.settings.head, got.settings.hidden) == ("mlp", 4096)
     assert (got.settings.label_smoothing, got.settings.consistency_weight) == (0.3, 0.1)
     assert got.settings.warmup_epochs + got.settings.ramp_epochs == got.epochs
     assert recipe(Occasion(benchmark="web-bird")).epochs == 120
     assert got.optimiser is not None
-    assert (got.optimiser.learning_rate, got.optimiser.weight_decay) == (0.01, 1e-5)
+    assert (got.optimiser.plan, got.optimiser.weight_decay, got.optimiser.constant_epochs) == ("cosine", 1e-5, 0)
+    assert learning_rate(0, 100, got.optimiser) == pytest.approx(0.01, rel=1e-3)
+    assert learning_rate(99, 100, got.optimiser) == pytest.approx(1e-5)

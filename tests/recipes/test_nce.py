@@ -16,10 +16,11 @@ recipe = RECIPES["nce"]
         ("cifar100n", "symmetric", 0.2, 0.9, 0.0, True, 30),
         ("cifar100n", "symmetric", 0.5, 0.9, 0.005, True, 30),
         ("cifar80n", "symmetric", 0.8, 0.9, 0.01, False, 30),
-        ("cifar80n", "asymmetric", 0.4, 0.9, 0.01, True, 30),
+        ("cifar80n", "asymmetric", 0.4, 0.9, 0.01, False, 30),
         ("cifar10n", "symmetric", 0.2, 0.75, 0.0, False, 10),
         ("cifar10n", "symmetric", 0.8, 0.75, 0.002, False, 10),
         ("cifar10n", "asymmetric", 0.4, 0.5, 0.0005, False, 10),
+        ("digits", "symmetric", 0.5, 0.75, 0.002, False, 10),
     ],
 )
 def test_cifar(
@@ -43,7 +44,7 @@ def test_web() -> None:
     settings = found.settings
     assert (settings.head, settings.warmup_epochs, settings.mixup) == ("linear", 1, 0.5)
     assert (settings.verify_threshold, settings.correct_threshold, settings.strong_labelled) == (0.9, 0.05, False)
-    assert (found.epochs, found.batch_size) == (80, 64)
+    assert (found.epochs, found.batch_size, found.strong) == (80, 64, "autoaugment")
     assert found.optimiser is not None
     rates = [learning_rate(epoch, 80, found.optimiser) for epoch in (0, 39, 40, 79)]
     assert rates == pytest.approx([0.01, 0.01, 0.001, 0.001])

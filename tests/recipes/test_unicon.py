@@ -16,6 +16,7 @@ from lond.train.schedule import learning_rate
         ("symmetric", 0.8, "cifar80n", False, 1.0, 30),
         ("asymmetric", 0.4, "cifar80n", True, 0.5, 30),
         ("symmetric", 0.5, "cifar10n", False, 0.5, 10),
+        ("symmetric", 0.5, "digits", False, 0.5, 10),
     ],
 )
 def test_cifar(noise: str, rate: float, benchmark: str, penalty: bool, batch: float, warmup: int) -> None:

@@ -20,6 +20,7 @@ from lond.errors import ConfigError
 from lond.methods import StandardSettings
 from lond.runs import Trained, load_run, load_trained, train_samples
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
+from lond.runs.folder import METRICS, VERDICTS
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.training import HELD_OUT, IN_TRAINING, Said, make_decision
 from lond.train.checkpoint import load_state, same_state
@@ -267,6 +268,43 @@ def test_a_calibration_of_a_run_that_was_cut_does_not_outlive_its_weights(
     assert trained.run.decision is not None
     assert trained.run.decision.source != "shelf"
     assert load_run(folder).threshold == trained.run.threshold
+
+
+def test_old_metrics_are_gone_while_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, folder = tiny_samples(72), tmp_path / "run"
+    epoch, seen = Trainer._epoch, []
+
+    def cut(trainer: Trainer, number: int, bar: Any) -> dict[str, Any]:
+        seen.append((number, (folder / METRICS).is_file()))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return epoch(trainer, number, bar)
+
+    monkeypatch.setattr(Trainer, "_epoch", cut)
+    with pytest.raises(KeyboardInterrupt):
+        train_samples(config("standard"), samples, folder=folder)
+    (folder / METRICS).write_text("{}")  # as of an older version, or copied
+    train_samples(config("standard"), samples, folder=folder)
+    assert seen == [(0, False), (1, False), (1, False), (2, False)]
+    assert json.loads((folder / METRICS).read_text())["method"] == "standard"
+
+
+def test_metrics_are_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, folder = tiny_samples(72), tmp_path / "run"
+
+    def full_disk(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("lond.runs.trained.write_columns", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        train_samples(config("standard"), samples, folder=folder)
+    assert (folder / DECISION).is_file()
+    assert not (folder / METRICS).exists()
+    monkeypatch.undo()
+    monkeypatch.setattr(Trainer, "_epoch", lambda *_: pytest.fail("trained again"))
+    train_samples(config("standard"), samples, folder=folder)
+    assert (folder / METRICS).is_file()
+    assert (folder / VERDICTS).is_file()
 
 
 def test_another_false_alarm_rate_replaces_the_threshold(tmp_path: Path) -> None:

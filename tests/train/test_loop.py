@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -405,6 +407,41 @@ def test_phases_may_be_yielded_and_hooks_are_called() -> None:
     assert (record["first_loss"], record["second_loss"], record["loss"]) == (1.0, 3.0, 2.0)
     assert record["first_loss_part"] == 1.0
     assert record["seconds"]["identify"] >= 0
+
+
+class Sometimes(Hooked):
+    """Has one term in every step, another one in the first and last of three."""
+
+    def before_epoch(self, epoch: int, survey: Survey) -> Iterator[Phase]:
+        yield Phase("only", {"all": Stream(torch.arange(6), ("test",))}, lead=6)
+
+    def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
+        zero = self.layer(batches["all"].views[0].mean(dim=(2, 3)))[:, 0] * 0
+        terms = {"always": Term(zero + (1.0, 2.0, 6.0)[clock.step])}
+        if clock.step != 1:
+            terms["rare"] = Term(zero + (10.0, 0.0, 20.0)[clock.step], weight=0.5)
+        return terms
+
+
+def test_a_term_is_averaged_over_the_steps_that_had_it() -> None:
+    trainer = tiny_trainer(tiny_samples(6), "standard", epochs=1, batch_size=2)
+    trainer.method = Sometimes()
+    (record,) = trainer.run().history
+    assert (record["loss_always"], record["loss_rare"]) == (3.0, 15.0)
+    # The steps' losses are 1 + 5, 2 and 6 + 10.
+    assert record["loss"] == 8.0
+
+
+def test_a_term_that_another_process_had_is_averaged_over_its_steps() -> None:
+    trainer = tiny_trainer(tiny_samples(6), "standard")
+    others = {"a": [3.0, 1.0], "b": [8.0, 2.0], "c": [0.0, 0.0]}
+    asked = iter(others)
+    trainer.runtime = SimpleNamespace(  # type: ignore[assignment]
+        device=torch.device("cpu"),
+        union=lambda names: [*names, "b"],
+        total=lambda mine: mine + torch.tensor(others[next(asked)]),
+    )
+    assert trainer._averages({"a": torch.tensor(9.0)}, Counter(a=3)) == {"a": 3.0, "b": 4.0}
 
 
 def test_steps_can_be_limited() -> None:

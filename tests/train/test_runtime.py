@@ -30,6 +30,7 @@ def test_one_process() -> None:
     weight = torch.nn.Parameter(torch.ones(2))
     runtime.backward((3 * weight).sum(), [weight, torch.nn.Parameter(torch.ones(1))])
     assert weight.grad.tolist() == [3, 3]
+    assert runtime.union(["b", "a", "b"]) == ["b", "a"]
     runtime.barrier()
     runtime.close()
 
@@ -90,6 +91,7 @@ def test_half_precision_training_stays_finite(method: str) -> None:
 
 SCRIPT = """
 import json, sys
+from collections import Counter
 from pathlib import Path
 import torch
 from lond.train import Runtime, RuntimeSettings
@@ -110,12 +112,16 @@ layer.running_mean.fill_(rank)
 layer.num_batches_tracked.fill_(5 + rank)
 runtime.average_buffers(layer)
 facts["total"] = runtime.total(torch.tensor([1.0, rank])).tolist()
+facts["union"] = runtime.union([["loss", "a"], ["loss", "b", "a"]][rank])
 facts["buffers"] = [layer.running_mean.tolist(), layer.num_batches_tracked.item()]
 
 labels = torch.arange(40) % 3
 labels[:15] = (labels[:15] + 1) % 3
 samples = tiny_samples(40, labels=labels)
 trainer = tiny_trainer(samples, settings=lond_settings(), runtime=runtime, folder=folder, test=samples, epochs=3)
+mine = [{"loss": (6.0, 3), "a": (1.0, 1)}, {"loss": (8.0, 4), "b": (5.0, 2), "a": (8.0, 2)}][rank]
+sums = {name: torch.tensor(value) for name, (value, _) in mine.items()}
+facts["averages"] = trainer._averages(sums, Counter({name: count for name, (_, count) in mine.items()}))
 result = trainer.run()
 trainer.predict(samples)
 state = {"method": trainer.method.state_dict(), "extra": trainer.method.extra_state()}
@@ -137,10 +143,10 @@ def run_python(*arguments: str) -> None:
 
 
 METHODS_SCRIPT = """
-import sys
+import json, sys
 from pathlib import Path
 import torch
-from lond.methods import METHODS
+from lond.methods import METHODS, sed
 from lond.train import Runtime, RuntimeSettings
 from lond.train.checkpoint import save_state
 from methods.tiny import tiny_samples, tiny_trainer
@@ -149,9 +155,11 @@ folder = Path(sys.argv[1])
 runtime = Runtime(RuntimeSettings("cpu", devices=2, threads=1))
 labels = torch.arange(40) % 3
 labels[:15] = (labels[:15] + 1) % 3
+sed.PATIENCE = 0  # leave warm-up, however little is known
 for name in METHODS:
     trainer = tiny_trainer(tiny_samples(40, labels=labels), name, runtime=runtime, epochs=3)
-    trainer.run()
+    history = trainer.run().history
+    (folder / f"{name}-{runtime.rank}.json").write_text(json.dumps(history))
     state = {"method": trainer.method.state_dict(), "extra": trainer.method.extra_state()}
     save_state(folder / f"{name}-{runtime.rank}", state)
 runtime.barrier()
@@ -169,6 +177,16 @@ def test_two_processes_agree_in_every_method(tmp_path: Path) -> None:
         for key, value in floats.items():
             assert torch.allclose(value, states[1]["method"][key], atol=1e-6), f"{name}: {key}"
         assert same_state(states[0]["extra"], states[1]["extra"]), name
+        histories = [json.loads((tmp_path / f"{name}-{rank}.json").read_text()) for rank in range(2)]
+        for first, second in zip(*histories, strict=True):
+            losses = {key: value for key, value in first.items() if "loss" in key}
+            assert "loss" in losses
+            assert all(math.isfinite(value) for value in losses.values()), name
+            # Both log the means over all processes.
+            assert losses == {key: value for key, value in second.items() if "loss" in key}, name
+        assert [record["phase"] for record in histories[0]] == [record["phase"] for record in histories[1]]
+        if name == "sed":
+            assert [record["phase"] for record in histories[0]] == ["warm-up", "robust", "robust"]
 
 
 def test_two_processes_share_gradients_statistics_and_weights(tmp_path: Path) -> None:
@@ -183,6 +201,8 @@ def test_two_processes_share_gradients_statistics_and_weights(tmp_path: Path) ->
         assert facts["gradient"] == [1.5, 5.0]
         assert facts["buffers"] == [[0.5, 0.5], 5 + rank]
         assert facts["total"] == [2.0, 1.0]
+        assert facts["union"] == ["loss", "a", "b"]
+        assert facts["averages"] == {"loss": 2.0, "a": 3.0, "b": 2.5}
         assert facts["records"] == 3
     states = [load_state(folder / f"rank{rank}") for rank in range(2)]
     assert same_state(*states)

@@ -55,11 +55,14 @@ def test_momentum_of_sgd_and_the_rate_of_the_constant_epochs() -> None:
 
 
 def test_step_and_constant_by_hand() -> None:
-    step = OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=3)
-    assert [learning_rate(epoch, 8, step) for epoch in range(8)] == pytest.approx([1, 1, 1, 0.1, 0.1, 0.1, 0.01, 0.01])
-    hundredth = OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=3, step_factor=0.01)
-    assert learning_rate(3, 8, hundredth) == pytest.approx(0.01)
-    assert learning_rate(7, 8, OptimiserSettings(plan="step", learning_rate=1.0, constant_epochs=0)) == 1.0
+    step = OptimiserSettings(plan="step", learning_rate=1.0, milestones=(3, 4))
+    assert [learning_rate(epoch, 6, step) for epoch in range(6)] == pytest.approx([1, 1, 1, 0.1, 0.01, 0.01])
+    # Milestones alone count: not the order they are named in, nor the constant epochs of other plans.
+    other = OptimiserSettings(plan="step", learning_rate=1.0, milestones=(4, 3), constant_epochs=5)
+    assert [learning_rate(epoch, 6, other) for epoch in range(6)] == [learning_rate(e, 6, step) for e in range(6)]
+    hundredth = OptimiserSettings(plan="step", learning_rate=1.0, milestones=(3,), step_factor=0.01)
+    assert [learning_rate(epoch, 8, hundredth) for epoch in (2, 3, 7)] == pytest.approx([1, 0.01, 0.01])
+    assert learning_rate(0, 8, OptimiserSettings(plan="step", learning_rate=1.0, milestones=(0,))) == 0.1
     assert {learning_rate(epoch, 8, OptimiserSettings(plan="constant")) for epoch in range(8)} == {0.05}
 
 
@@ -99,6 +102,10 @@ def test_optimisers_take_their_settings_and_only_what_learns() -> None:
         ({"constant_epochs": -1}, "constant_epochs"),
         ({"constant_rate": 0.0}, "constant_rate"),
         ({"step_factor": 0.0}, "step_factor"),
+        ({"plan": "step"}, "milestones"),
+        ({"plan": "step", "milestones": (-1, 3)}, "milestones"),
+        ({"plan": "cosine", "milestones": (3,)}, "milestones"),
+        ({"plan": "constant", "milestones": (3,)}, "milestones"),
         ({"momentum": 1.0}, "momentum"),
         ({"late_momentum": -0.1}, "late_momentum"),
     ],

@@ -20,7 +20,7 @@ def draw_order(
     ``once`` is False for a stream of larger batches than the leading one, which may need several walks anyway.
     """
     size = len(stream.indices)
-    walks = 1 if once and size >= lead else -(-steps * batch_size // size)
+    walks = 1 if once and size >= lead else max(1, -(-steps * batch_size // size))
     order = torch.cat([torch.randperm(size, generator=random) for _ in range(walks)])
     return list(stream.indices[order].split(batch_size))[:steps]
 
@@ -61,6 +61,8 @@ class BatchMaker:
     def steps(self, phase: Phase) -> int:
         """Return the number of steps of a phase."""
         steps = phase.steps or count_steps(phase.lead, self._size(phase.share), self.processes)
+        # Too few for a part for every process: they are repeated.
+        steps = max(steps, int(phase.lead >= 2))
         return min(steps, self.max_steps) if self.max_steps and not phase.is_warmup else steps
 
     def _size(self, share: float) -> int:
@@ -79,7 +81,7 @@ class BatchMaker:
                 self._size(stream.share),
                 steps,
                 order,
-                once=stream.share <= phase.share and not phase.steps,
+                once=stream.share <= phase.share and not phase.steps and phase.lead >= 2 * self.processes,
             )
             for name, stream in streams.items()
         }

@@ -146,6 +146,13 @@ class SquarePixels(ABC):
             self._faults.update(faults)
             yield squares
 
+    def picture(self, index: int) -> Image.Image | None:
+        """Return one image whole, at least as large as its square; None if it cannot be read."""
+        try:
+            return self._reader.store.read(index, self._reader.side)
+        except UnreadableImage:
+            return None
+
     def fingerprint(self) -> str:
         """Return a short hash that changes when the images or the size of the squares change."""
         if self._fingerprint is None:

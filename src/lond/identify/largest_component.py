@@ -59,7 +59,7 @@ def connected_components(nodes: int, one: Tensor, other: Tensor) -> Tensor:
     """Return for each of ``nodes`` nodes the lowest index of its component.
 
     Every round hangs the root of each tree below the lowest root that an edge leads to, then lets all nodes point at
-    their root; at least half of the roots of a component vanish in a round.
+    their root, until no edge joins two trees.
 
     Args:
         nodes: N.

@@ -63,7 +63,7 @@ class CoTeaching(PairMethod):
         self.labels = task.labels
         # Columns: easy for both, network 1's class, its probability. A sample that was never shown keeps its label.
         self.seen = SampleTable(len(task.labels), 3)
-        labels = task.labels.float()
+        labels = task.labels.clamp_min(0).float()
         self.seen.load(torch.stack([torch.zeros_like(labels), labels, torch.zeros_like(labels)], dim=1))
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:

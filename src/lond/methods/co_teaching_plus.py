@@ -30,7 +30,7 @@ class CoTeachingPlusSettings(CoTeachingSettings):
     initial_epochs: int = 5
     """Epochs of plain Co-teaching before disagreement counts."""
     whole_batch_steps: int = 5000
-    """Steps from the start in which a batch without disagreement is learned whole; later it is skipped."""
+    """Steps from the start in which a batch without disagreement is learned whole; later its loss is 0."""
     softmax_before_loss: bool = False
     """Once disagreement counts, hand probabilities to cross-entropy as if they were logits (the released program)."""
 

@@ -78,13 +78,17 @@ class DivideMix(SemiSupervisedPair):
         return posteriors
 
     def _judge(self, clean: Tensor, logits: Tensor) -> Partition:
-        """Return the verdicts: clean where both networks say so; all others get the class of the summed logits."""
+        """Return the verdicts: clean where both networks say so; all others get the class of the summed logits.
+
+        Weights are the mean posterior of clean samples, and the probability of the others' new class.
+        """
+        belief, predicted = F.softmax(logits, dim=1).max(dim=1)
         return Partition(
             clean=clean,
             closed=~clean,
             open=torch.zeros_like(clean),
-            weights=self.posteriors.mean(dim=0),
-            corrected=torch.where(clean, self.labels.to(clean.device), logits.argmax(dim=1)),
+            weights=torch.where(clean, self.posteriors.mean(dim=0), belief),
+            corrected=torch.where(clean, self.labels.to(clean.device), predicted),
         )
 
     def trust(self, phase: str) -> Tensor:

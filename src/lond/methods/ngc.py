@@ -136,7 +136,7 @@ class Ngc(SingleMethod):
         weights, hard = beliefs.max(dim=1)
         kept = largest_components(near.indices, hard, weights > self.settings.eta_high)
         unchanged = hard == labels
-        return Partition(kept & unchanged, kept & ~unchanged, ~kept, weights, hard)
+        return Partition(kept & unchanged, kept & ~unchanged, ~kept, weights * kept, hard)
 
     def _ensemble(self, epoch: int, logits: Tensor) -> Tensor:
         """Return softmax probabilities ``(N, C)`` of the logits' average over epochs, freed of its start from zero."""

@@ -124,7 +124,7 @@ class Sed(SingleMethod):
 
         It happens on small sets after a short warm-up, while the running statistics of batch normalisation lag behind.
         """
-        if epoch >= self.settings.warmup_epochs + PATIENCE:
+        if epoch >= self.settings.warmup_epochs + PATIENCE or self.partition is not None:
             return False
         labels, count = self.labels.to(clean.device), len(self.class_mass)
         selected, named = (torch.bincount(rows, minlength=count) for rows in (labels[clean], self._taught))

@@ -109,7 +109,9 @@ class Unicon(SemiSupervisedPair):
         clean = selection.chosen
         corrected = torch.where(clean, labels, (first + second).argmax(dim=1))
         belief = probabilities.gather(1, corrected[:, None]).squeeze(1)
-        weights = torch.where(clean, divergence_weights(divergences), belief)
+        # The rule for the weights was made for nats, whatever the selection is measured in.
+        trust = divergence_weights(jensen_shannon_to_label(given, base=math.e))
+        weights = torch.where(clean, trust, belief)
         return selection, Partition(clean, ~clean, torch.zeros_like(clean), weights, corrected)
 
     def _unlabelled_ratio(self, selected_share: float) -> float:

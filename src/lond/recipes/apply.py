@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from lond.config import RunConfig, settings_class
+from lond.errors import ConfigError
 from lond.recipes import RECIPES
 from lond.recipes.base import Occasion
 from lond.train.schedule import OptimiserSettings
@@ -71,22 +72,35 @@ def occasion_of(config: RunConfig) -> Occasion:
 def shortened(published: RunConfig, preset: RunConfig) -> RunConfig:
     """Return a method's published run at the length of a reduced preset.
 
-    Every part keeps its share, but the warm-up is never shorter than the preset's own (a share of a short run is too
-    little to learn anything), and ramps keep their epochs where the preset's do. What is remembered from epoch to
-    epoch fades as much over the whole run as it did. Batches are at most twice the preset's.
+    The warm-up keeps its share of the run but is never shorter than the preset's own (a share of a short run is too
+    little to learn anything); what happens afterwards keeps its share of what is left. Ramps keep their epochs up to
+    the preset's own ramp and to the first step down of the rate; one that lasts to the end still does. What is
+    remembered from epoch to epoch fades as much over the whole run as it did. Batches are at most twice the preset's.
     """
-    short = with_epochs(published, preset.train.epochs)
-    own: Any = preset.settings
-    changes: dict[str, Any] = {}
-    if getattr(short.settings, "warmup_epochs", 0):
-        changes["warmup_epochs"] = max(short.settings.warmup_epochs, own.warmup_epochs)
-    if getattr(short.settings, "ramp_epochs", 0):
-        changes["ramp_epochs"] = min(published.settings.ramp_epochs, own.ramp_epochs)
-    if getattr(short.settings, "initial_epochs", 0):
+    own, epochs = preset.settings, preset.train.epochs
+    short = with_epochs(published, epochs)
+    warmup = getattr(published.settings, "warmup_epochs", 0)
+    new_warmup = min(epochs - 1, max(short.settings.warmup_epochs, own.warmup_epochs)) if warmup else 0
+
+    def moved(time: int) -> int:
+        """Return when something happens that happened at an epoch of the published run."""
+        if time <= warmup:
+            return round(time * new_warmup / warmup) if warmup else 0
+        return new_warmup + round((time - warmup) / (published.train.epochs - warmup) * (epochs - new_warmup))
+
+    optimiser = replace(
+        published.optimiser,
+        constant_epochs=moved(published.optimiser.constant_epochs),
+        milestones=tuple(moved(time) for time in published.optimiser.milestones),
+    )
+    changes: dict[str, Any] = {"warmup_epochs": new_warmup} if warmup else {}
+    ramp = getattr(published.settings, "ramp_epochs", 0)
+    if ramp:
+        to_the_end = warmup + ramp == published.train.epochs
+        first_step = min(optimiser.milestones, default=epochs) - new_warmup
+        changes["ramp_epochs"] = epochs - new_warmup if to_the_end else max(1, min(ramp, own.ramp_epochs, first_step))
+    if getattr(published.settings, "initial_epochs", 0):
         changes["initial_epochs"] = min(published.settings.initial_epochs, own.warmup_epochs)
-    optimiser = short.optimiser
-    if published.optimiser.constant_epochs == getattr(published.settings, "warmup_epochs", None):
-        optimiser = replace(optimiser, constant_epochs=changes.get("warmup_epochs", optimiser.constant_epochs))
     batch_size = min(published.train.batch_size, 2 * preset.train.batch_size)
     return replace(
         short,
@@ -110,17 +124,25 @@ def slowed(optimiser: OptimiserSettings, share: float) -> OptimiserSettings:
 
 
 def with_epochs(config: RunConfig, epochs: int) -> RunConfig:
-    """Return the run at another length: warm-up, ramps, memory and the constant part of the rate keep their shares."""
+    """Return the run at another length: warm-up, ramps, memory and the plan of the rate keep their shares.
+
+    Raises:
+        ConfigError: there is no epoch left.
+    """
+    if epochs < 1:
+        raise ConfigError(f"a run needs at least 1 epoch, not {epochs}")
     share = epochs / config.train.epochs
     settings = config.settings
     lengths = {name: max(1, round(share * value)) for name in LENGTHS if (value := getattr(settings, name, 0))}
     memories = {name: value ** (1 / share) for name in MEMORIES if (value := getattr(settings, name, 0))}
-    constant = round(share * config.optimiser.constant_epochs)
-    if config.optimiser.plan == "step" and config.optimiser.constant_epochs:
-        constant = max(1, constant)
+    optimiser = replace(
+        config.optimiser,
+        constant_epochs=round(share * config.optimiser.constant_epochs),
+        milestones=tuple(max(1, round(share * time)) for time in config.optimiser.milestones),
+    )
     return replace(
         config,
         train=replace(config.train, epochs=epochs),
         settings=replace(settings, **lengths, **memories),
-        optimiser=replace(config.optimiser, constant_epochs=constant),
+        optimiser=optimiser,
     )

@@ -20,12 +20,10 @@ def recipe(occasion: Occasion) -> Recipe:
         optimiser = OptimiserSettings(learning_rate=0.005, nesterov=False, constant_epochs=10)
         return Recipe(settings, optimiser, epochs=100, batch_size=64)
     settings = CirPlusSettings(
-        warmup_epochs=10 if occasion.benchmark == "cifar10n" else 30,
+        warmup_epochs=10 if occasion.few_classes else 30,
         iterations=900 if occasion.benchmark.startswith("cifar") else 0,
         negatives="random" if occasion.rate >= 0.8 else "hard",
         confidence_penalty=occasion.noise == "asymmetric",
     )
-    optimiser = OptimiserSettings(
-        learning_rate=0.02, nesterov=False, plan="step", constant_epochs=150, step_factor=0.01
-    )
+    optimiser = OptimiserSettings(learning_rate=0.02, nesterov=False, plan="step", milestones=(150,), step_factor=0.01)
     return Recipe(settings, optimiser, epochs=300, batch_size=128)

@@ -9,7 +9,7 @@ from lond.recipes.co_teaching import WEB_OPTIMISER, assumed_noise_rate, falling_
 
 def recipe(occasion: Occasion) -> Recipe:
     """Return the released program's values for CIFAR-100; web data take the optimiser and length of Co-teaching."""
-    initial_epochs = 20 if occasion.benchmark == "cifar10n" else 5
+    initial_epochs = 20 if occasion.few_classes else 5
     settings = CoTeachingPlusSettings(noise_rate=assumed_noise_rate(occasion), initial_epochs=initial_epochs)
     if occasion.noise == "web":
         return Recipe(settings, WEB_OPTIMISER, epochs=110, batch_size=32)

@@ -19,17 +19,16 @@ def recipe(occasion: Occasion) -> Recipe:
     """Return the published values; SGD has no momentum, as released."""
     if occasion.noise == "web":
         settings = DiscSettings(head="linear", warmup_epochs=10, confidence_memory=0.95)
-        # Published steps: epochs 50 and 80; the plan's steps are equally far apart.
-        return Recipe(settings, _sgd(0.01, 5e-4, 40), epochs=100, batch_size=32, strong="randaugment")
+        return Recipe(settings, _sgd(0.01, 5e-4, (50, 80)), epochs=100, batch_size=32, strong="randaugment")
     heavy = occasion.rate >= HEAVY
     settings = DiscSettings(
         confidence_memory=0.95 if heavy or occasion.noise == "asymmetric" else 0.99, hard_weight=0.2 if heavy else 1.0
     )
-    optimiser = ADAM if occasion.rate > HEAVY else _sgd(0.1, 1e-3, 80)
+    optimiser = ADAM if occasion.rate > HEAVY else _sgd(0.1, 1e-3, (80, 160))
     return Recipe(settings, optimiser, epochs=200, batch_size=128, strong="randaugment")
 
 
-def _sgd(rate: float, weight_decay: float, step: int) -> OptimiserSettings:
+def _sgd(rate: float, weight_decay: float, milestones: tuple[int, ...]) -> OptimiserSettings:
     return OptimiserSettings(
-        learning_rate=rate, momentum=0.0, nesterov=False, weight_decay=weight_decay, plan="step", constant_epochs=step
+        learning_rate=rate, momentum=0.0, nesterov=False, weight_decay=weight_decay, plan="step", milestones=milestones
     )

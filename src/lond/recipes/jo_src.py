@@ -12,9 +12,9 @@ def recipe(occasion: Occasion) -> Recipe:
     if occasion.noise == "web":
         epochs = 120 if occasion.benchmark == "web-bird" else 100
         settings = JoSrcSettings(
-            head="linear", warmup_epochs=5, ramp_epochs=epochs - 5, label_smoothing=0.3, consistency_weight=0.1
+            hidden=4096, warmup_epochs=5, ramp_epochs=epochs - 5, label_smoothing=0.3, consistency_weight=0.1
         )
-        optimiser = OptimiserSettings(learning_rate=0.01, weight_decay=1e-5, constant_epochs=0, final_rate=0.0)
+        optimiser = OptimiserSettings(learning_rate=0.01, weight_decay=1e-5, constant_epochs=0, final_rate=1e-5)
         return Recipe(settings, optimiser, epochs=epochs, batch_size=64)
     optimiser = OptimiserSettings(
         name="adam",

@@ -21,7 +21,7 @@ def recipe(occasion: Occasion) -> Recipe:
         )
         return Recipe(settings, optimiser, epochs=200, batch_size=64, strong="autoaugment")
     settings = UniconSettings(
-        warmup_epochs=10 if occasion.benchmark == "cifar10n" else 30,
+        warmup_epochs=10 if occasion.few_classes else 30,
         confidence_penalty=occasion.noise == "asymmetric",
         unlabelled_batch=1.0 if occasion.noise == "symmetric" and occasion.rate > HEAVY_RATE else 0.5,
     )

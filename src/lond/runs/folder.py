@@ -100,7 +100,8 @@ def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:
     Raises:
         ConfigError: they have.
     """
-    if not ((folder / CHECKPOINT).is_file() and (folder / MANIFEST).is_file()):
+    begun = (folder / CHECKPOINT).is_file() or (folder / METRICS).is_file()
+    if not (begun and (folder / MANIFEST).is_file()):
         return
     stored, asked = read_json(folder / MANIFEST)["data"], manifest["data"]
     keys = ("images", "pixels_sha256", "labels_sha256")

@@ -134,7 +134,6 @@ def save_trained(folder: Path, trained: Trained) -> None:
 
 def write_outcome(folder: Path, trained: Trained) -> None:
     """Write the metrics with the decision threshold, and a verdict on every training sample."""
-    write_json(folder / METRICS, trained.outcome)
     decision, stored = trained.run.decision, load_decision(folder)
     if decision is None:
         (folder / DECISION).unlink(missing_ok=True)
@@ -142,3 +141,5 @@ def write_outcome(folder: Path, trained: Trained) -> None:
         save_decision(folder, decision)
     if trained.verdicts:
         write_columns(folder / VERDICTS, trained.verdicts)
+    # Last: a run with metrics is finished.
+    write_json(folder / METRICS, trained.outcome)

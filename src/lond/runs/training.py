@@ -15,7 +15,7 @@ from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, check_same_data, claim, locked, make_manifest
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, locked, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.log import write_json
@@ -95,6 +95,7 @@ def train_samples(
         elif keeper is not None:
             # What was decided on a run that was cut does not hold for the weights to come.
             (keeper / DECISION).unlink(missing_ok=True)
+            (keeper / METRICS).unlink(missing_ok=True)
         result = trainer.run()
         said = Said(samples, trainer.predict(samples), division.kept, division.held)
         trained = _trained(trainer, config, manifest, result, said, false_alarm_rate)

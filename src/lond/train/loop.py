@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -160,17 +161,33 @@ class Trainer:
             raise DataError(f"{phase.lead} images are too few to train on with {self.runtime.processes} process(es)")
         random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
         sums: dict[str, Tensor] = {}
+        counts: Counter[str] = Counter()
         for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
             for name, value in self.step(phase, batches, Clock(epoch, step, steps), random).items():
                 sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value
+                counts[name] += 1
             bar.move(epoch + (step + 1) / steps, phase.name)
-        self.runtime.average(list(sums.values()))
-        averages = {name: float(value) / steps for name, value in sums.items()}
+        averages = self._averages(sums, counts)
         if not all(map(_is_finite, averages.values())):
             raise CollapseError(
                 f"the loss of epoch {epoch} is not finite ({averages}). The checkpoint holds the epoch before it; "
                 "lower optimiser.learning_rate, or use runtime.precision=32-true."
             )
+        return averages
+
+    def _averages(self, sums: dict[str, Tensor], counts: Counter[str]) -> dict[str, float]:
+        """Return the mean of every term over the steps, of all processes, that had it."""
+        averages = {}
+        # A process whose batches were without some term still takes part in its average.
+        for name in self.runtime.union(sums):
+            both = torch.stack(
+                [
+                    sums.get(name, torch.zeros((), device=self.runtime.device)).float(),
+                    torch.tensor(float(counts[name]), device=self.runtime.device),
+                ]
+            )
+            value, count = self.runtime.total(both).tolist()
+            averages[name] = value / count
         return averages
 
     def step(self, phase: Phase, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Tensor]:

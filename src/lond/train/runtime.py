@@ -89,6 +89,15 @@ class Runtime:
         """Make the running statistics of all processes equal."""
         self.average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
 
+    def union(self, names: Iterable[str]) -> list[str]:
+        """Return the names that any process knows, first this order, the same in all processes."""
+        known = [list(names)]
+        if self.processes > 1:
+            gathered: list[list[str]] = [[] for _ in range(self.processes)]
+            torch.distributed.all_gather_object(gathered, known[0])
+            known = gathered
+        return list(dict.fromkeys(name for part in known for name in part))
+
     def total(self, tensor: Tensor) -> Tensor:
         """Return the sum of a tensor over all processes."""
         if self.processes > 1:

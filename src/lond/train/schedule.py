@@ -25,11 +25,13 @@ class OptimiserSettings:
     weight_decay: float = 5e-4
     plan: Literal["cosine", "linear", "step", "constant"] = "cosine"
     constant_epochs: int = 50
-    """Epochs at the full rate before the plan begins (for "step": between two steps down)."""
+    """Epochs at the full rate before a cosine or linear plan begins."""
     constant_rate: float | None = None
     """Rate of these epochs, if another than ``learning_rate``."""
     final_rate: float = 5e-5
     """Rate that cosine and linear plans end at."""
+    milestones: tuple[int, ...] = ()
+    """Epochs at which the rate of a "step" plan steps down."""
     step_factor: float = 0.1
     """What a step down multiplies the rate by."""
     late_momentum: float | None = None
@@ -45,6 +47,8 @@ class OptimiserSettings:
             raise ConfigError("learning_rate must be positive, weight_decay and constant_epochs not negative")
         if not 0 < self.step_factor <= 1 or (self.constant_rate is not None and self.constant_rate <= 0):
             raise ConfigError("step_factor must lie in (0, 1], constant_rate must be positive")
+        if min(self.milestones, default=0) < 0 or bool(self.milestones) != (self.plan == "step"):
+            raise ConfigError('the plan "step", and no other, needs milestones, none of them negative')
         if not 0 <= self.momentum < 1 or not 0 <= (self.late_momentum or 0) < 1:
             raise ConfigError("momentum and late_momentum must lie in [0, 1)")
 
@@ -98,8 +102,8 @@ def _linear(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
 
 
 def _step(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
-    divisions = epoch // settings.constant_epochs if settings.constant_epochs else 0
-    return float(settings.learning_rate * settings.step_factor**divisions)
+    passed = sum(epoch >= milestone for milestone in settings.milestones)
+    return float(settings.learning_rate * settings.step_factor**passed)
 
 
 def _constant(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
