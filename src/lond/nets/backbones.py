@@ -74,13 +74,15 @@ def _efficientnet_lite0(spec: BackboneSpec) -> nn.Module:
 def _features(spec: BackboneSpec) -> nn.Module:
     if spec.wants_weights:
         raise ConfigError("the trunk on frozen features has no published weights: set pretrained to false")
+    if spec.image_size[0] != 1:
+        raise ConfigError("the backbone 'features' stands on features computed beforehand; for images name a network")
     return FeatureTrunk(spec.image_size[1], spec.width)
 
 
 BACKBONES: dict[str, Callable[[BackboneSpec], nn.Module]] = {
-    "features": _features,
     "seven-layer": _seven_layer,
     "efficientnet-lite0": _efficientnet_lite0,
+    "features": _features,
 }
 """Backbones by name; besides them every ``timm:<model>``."""
 
