@@ -88,7 +88,7 @@ PRESETS: dict[str, RunConfig] = {
 """Preset name -> configuration of LOND-DRS; ``preset`` puts another method in its place."""
 
 
-MINI80_STEPS = {"dividemix": 20, "unicon": 10, "nce": 10, "cir-plus": 20, "disc": 50, "ngc": 25}
+MINI80_STEPS = {"dividemix": 60, "unicon": 35, "nce": 30, "cir-plus": 50}
 """Steps of a phase after warm-up on mini80, for methods whose published epochs take too long on two CPU cores."""
 
 

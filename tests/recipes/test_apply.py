@@ -67,9 +67,9 @@ def test_a_shortened_run_steps_down_after_its_ramp_and_not_too_early(method: str
 @pytest.mark.parametrize(
     ("method", "name", "warmup", "ramp", "milestones"),
     [
-        # (150 - 30) / 270 of 20 epochs; (80 - 20) / 180 and (160 - 20) / 180 of 20; (150 - 10) / 290 of 16.
-        ("dividemix", "mini80-sym50", 10, 9, (19,)),
-        ("cir-plus", "mini80-asym40", 10, 9, (19,)),
+        # (150 - 10) / 290 of 20 epochs; (80 - 20) / 180 and (160 - 20) / 180 of 20; (150 - 10) / 290 of 16.
+        ("dividemix", "mini80-sym50", 10, 10, (20,)),
+        ("cir-plus", "mini80-asym40", 10, 10, (20,)),
         ("disc", "mini80-sym50", 10, None, (17, 26)),
         ("dividemix", "digits", 8, 8, (16,)),
         # 60 / 180 and 140 / 180 of 16.
@@ -147,8 +147,11 @@ def test_occasions() -> None:
 
 def test_which_benchmarks_have_few_classes() -> None:
     few = {name for name, config in PRESETS.items() if occasion_of(config).few_classes}
-    assert few == {"digits", "cifar10n-sym20", "cifar10n-sym50", "cifar10n-sym80", "cifar10n-asym40"}
+    mini = {"digits", "mini80-sym50", "mini80-asym40"}
+    assert few == mini | {"cifar10n-sym20", "cifar10n-sym50", "cifar10n-sym80", "cifar10n-asym40"}
     assert not Occasion().few_classes
+    # Images of one's own, learned from scratch.
+    assert Occasion("symmetric", 0.2).few_classes
 
 
 def test_memory_fades_as_much_over_a_short_run() -> None:

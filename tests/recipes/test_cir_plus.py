@@ -17,7 +17,7 @@ recipe = RECIPES["cir-plus"]
         ("cifar80n", "symmetric", 0.8, "random", 30, 900),
         ("cifar80n", "asymmetric", 0.4, "hard", 30, 900),
         ("cifar10n", "symmetric", 0.5, "hard", 10, 900),
-        ("mini80", "symmetric", 0.5, "hard", 30, 0),
+        ("mini80", "symmetric", 0.5, "hard", 10, 0),
         ("digits", "symmetric", 0.5, "hard", 10, 0),
     ],
 )
