@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,test,lint]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,audit,test,lint]'
 	touch $@
 
 clean:

@@ -567,3 +567,19 @@ def test_a_comparison_that_cannot_be_made_is_refused(
 def test_a_comparison_without_test_data_is_refused(pictures: Path, tmp_path: Path, lond: Call) -> None:
     call = lond("compare", pictures, "--methods", "standard", "--out", tmp_path / "c", *COMPARE)
     assert "needs labelled test data" in error_line(call)
+
+
+def test_a_smaller_comparison_names_what_it_leaves_out(
+    pictures: Path, checked: Path, tmp_path: Path, lond: Call
+) -> None:
+    options = ["--out", tmp_path / "c", *COMPARE]
+    assert lond("compare", pictures, "--test", checked, "--methods", "standard", "--seeds", "0,1", *options)[0] == 0
+    code, out, _ = lond("compare", pictures, "--test", checked, "--methods", "standard", "--seeds", "0", *options)
+    assert code == 0
+    assert "not in this table, but in the folder: standard-seed1" in out
+    assert "F1" not in out
+
+
+def test_a_method_setting_without_its_prefix_is_pointed_at(pictures: Path, tmp_path: Path, lond: Call) -> None:
+    call = lond("train", pictures, "--out", tmp_path / "r", "--set", "mixup=1")
+    assert "did you mean 'settings.mixup'" in error_line(call)

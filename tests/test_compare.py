@@ -145,7 +145,7 @@ def test_tables_by_hand(tmp_path: Path) -> None:
     report = Report("mini", [ROW, replace(ROW, method="sed", seeds=[0], values={"accuracy": [0.4]}, max_steps=0)], {})
     write_tables(report, tmp_path)
     lines = (tmp_path / "comparison.md").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "**mini**"
+    assert lines[0] == "**mini**, means over the last 3 epoch(s)"
     assert lines[4] == "| disc | 2 | 55.00 ± 7.07 | 70.00 ± 0.00 | – | – | – | at most 20 a phase | 12.3 |"
     assert lines[5] == "| sed | 1 | 40.00 | – | – | – | – | all | 12.3 |"
     with (tmp_path / "comparison.csv").open(encoding="utf-8") as file:
@@ -171,3 +171,16 @@ def test_means_of_epochs_that_some_seeds_lack() -> None:
     points = lond.plots._points([run, run[:1]], "accuracy")
     assert points == [(1, [25.0, 25.0]), (2, [50.0])]
     assert np.isfinite(points[0][1]).all()
+
+
+def test_all_methods_are_measured_over_the_same_epochs(base: RunConfig, tmp_path: Path) -> None:
+    """Epochs of warm-up do not count, so a method with a warm-up has fewer than one without."""
+    longer = replace(base, train=replace(base.train, epochs=4, average_last=4))
+    npn = with_method(longer, "npn-hard")
+    npn = replace(npn, settings=replace(npn.settings, warmup_epochs=2))
+    configs = {"standard": with_method(longer, "standard"), "npn-hard": npn}
+    report = compare(plan(configs, [0], tmp_path / "c"), "t", runtime=ONE)
+    assert {row.mean_over_last for row in report.rows} == {2}
+    for row in report.rows:
+        (records,) = report.curves[row.method]
+        assert row.values["accuracy"] == [pytest.approx(sum(record["accuracy"] for record in records[2:]) / 2)]

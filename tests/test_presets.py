@@ -9,7 +9,7 @@ from lond.config import RunConfig
 from lond.data.benchmarks import BENCHMARKS
 from lond.errors import ConfigError, DataError
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset
+from lond.presets import PRESETS, own_batch, own_data, preset
 from lond.recipes.apply import with_epochs, with_method
 from lond.train.schedule import learning_rate
 
@@ -155,3 +155,10 @@ def test_another_length_keeps_the_shares() -> None:
 def test_the_same_length_changes_nothing() -> None:
     config = preset("mini80-sym50")
     assert with_epochs(config, config.train.epochs) == config
+
+
+@pytest.mark.parametrize(
+    ("images", "usual", "batch"), [(239, 128, 32), (1600, 128, 100), (9000, 128, 128), (900, 64, 56)]
+)
+def test_small_sets_get_smaller_batches(images: int, usual: int, batch: int) -> None:
+    assert own_batch(images, usual) == batch

@@ -18,10 +18,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from lond import __version__
-from lond.compare import FIGURES, cells, draw, write_tables
+from lond.cli_audit import apply, audit
+from lond.compare import FIGURES, Report, cells, draw, write_tables
 from lond.compare import compare as run_comparison
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
@@ -29,7 +30,7 @@ from lond.demo import REPORT, run_demo
 from lond.detect import DETECTORS
 from lond.errors import ConfigError, DataError, LondError, MissingDependencyError
 from lond.evaluate import evaluate_predictions
-from lond.jobs import plan
+from lond.jobs import Job, plan
 from lond.methods import METHODS
 from lond.presets import PRESETS, own_data, preset
 from lond.recipes.apply import with_epochs, with_method
@@ -259,10 +260,7 @@ def compare(
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
-    table = Table("method", "seeds", *FIGURES.values(), "steps", "s/epoch", title=escape(report.title))
-    for row in report.rows:
-        table.add_row(*cells(row))
-    out.print(table)
+    _print_comparison(report, folder, planned)
     written = write_tables(report, folder)
     try:
         written += draw(report, folder)
@@ -271,6 +269,23 @@ def compare(
     out.print(f"written: {', '.join(map(str, written))}", markup=False, soft_wrap=True)
     if any(row.problems for row in report.rows):
         raise typer.Exit(1)
+
+
+def _print_comparison(report: Report, folder: Path, planned: list[Job]) -> None:
+    """Print the table without empty columns, and say what else lies in the folder."""
+    titles = ["method", "seeds", *FIGURES.values(), "steps", "s/epoch"]
+    rows = [cells(row) for row in report.rows]
+    used = [at for at in range(len(titles)) if at < 2 or any(row[at] != "–" for row in rows)]
+    table = Table(*(Column(titles[at], no_wrap=at == 0) for at in used), title=escape(report.title))
+    for row in rows:
+        table.add_row(*(row[at] for at in used))
+    out.print(table)
+    window = max((row.mean_over_last for row in report.rows), default=0)
+    out.print(f"means over the last {window} epoch(s) of every run")
+    others = {path.parent for path in folder.glob(f"*/{METRICS}")} - {job.folder for job in planned}
+    if others:
+        names = ", ".join(sorted(path.name for path in others))
+        out.print(f"note: not in this table, but in the folder: {names}", markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -286,6 +301,10 @@ def demo(
         table.add_row(title, *("–" if value is None else f"{100 * value:.1f} %" for value in values))
     out.print(table)
     out.print(f"figures: {folder / METRICS}\nreport:  {folder / REPORT}", soft_wrap=True)
+
+
+app.command()(audit)
+app.command()(apply)
 
 
 @app.command("list")

@@ -18,7 +18,7 @@ from lond.plots import draw_curves
 from lond.runs import METRICS, load_data
 from lond.runs.folder import check_same_data, make_manifest, read_json
 from lond.train.log import read_json_lines, write_json
-from lond.train.loop import LOG
+from lond.train.loop import LOG, mean_of_last
 from lond.train.runtime import RuntimeSettings
 
 FIGURES = {
@@ -113,20 +113,33 @@ def _short_outcome(job: Job) -> str:
 
 def _report(jobs: Sequence[Job], title: str, problems: Mapping[tuple[str, int], str]) -> Report:
     methods = list(dict.fromkeys(job.method for job in jobs))
+    # Warm-up epochs do not count, so short runs may have few that do; all methods are measured over the same number.
+    windows = [read_json(job.folder / METRICS)["mean_over_last"] for job in jobs if job.finished]
+    window = min(windows, default=0)
     rows, curves = [], {}
     for method in methods:
         own = [job for job in jobs if job.method == method]
         finished = [job for job in own if job.finished]
         failed = {str(job.seed): problems[method, job.seed] for job in own if (method, job.seed) in problems}
-        rows.append(_row(method, own[0].config, finished, failed))
         curves[method] = [read_json_lines(job.folder / LOG) for job in finished]
+        rows.append(_row(method, own[0].config, finished, curves[method], window, failed))
     rows.sort(key=lambda row: -(row.mean("accuracy") or 0))
     return Report(title, rows, curves)
 
 
-def _row(method: str, config: RunConfig, finished: Sequence[Job], problems: dict[str, str]) -> Row:
+def _row(
+    method: str,
+    config: RunConfig,
+    finished: Sequence[Job],
+    logs: Sequence[list[dict[str, Any]]],
+    window: int,
+    problems: dict[str, str],
+) -> Row:
     outcomes = [read_json(job.folder / METRICS) for job in finished]
-    figures = [{**outcome["metrics"], **outcome.get("verdicts", {})} for outcome in outcomes]
+    figures = [
+        {**mean_of_last(log, window), **outcome.get("verdicts", {})}
+        for log, outcome in zip(logs, outcomes, strict=True)
+    ]
     values = {
         name: [float(figure[name]) for figure in figures]
         for name in FIGURES
@@ -139,7 +152,7 @@ def _row(method: str, config: RunConfig, finished: Sequence[Job], problems: dict
         epochs=config.train.epochs,
         batch_size=config.train.batch_size,
         max_steps=config.train.max_steps,
-        mean_over_last=min((outcome["mean_over_last"] for outcome in outcomes), default=0),
+        mean_over_last=window,
         seconds_an_epoch=statistics.fmean(o["seconds_an_epoch"] for o in outcomes) if outcomes else math.nan,
         problems=problems,
     )
@@ -175,7 +188,13 @@ def write_tables(report: Report, folder: Path) -> list[Path]:
 def markdown(report: Report) -> str:
     """Return the table in percent, mean and standard deviation (for several seeds) of each figure."""
     titles = ["method", "seeds", *FIGURES.values(), "steps an epoch", "seconds an epoch"]
-    lines = [f"**{report.title}**", "", _line(titles), "|".join(["", *["---"] * len(titles), ""])]
+    window = max((row.mean_over_last for row in report.rows), default=0)
+    lines = [
+        f"**{report.title}**, means over the last {window} epoch(s)",
+        "",
+        _line(titles),
+        "|".join(["", *["---"] * len(titles), ""]),
+    ]
     lines += [_line(cells(row)) for row in report.rows]
     lines += ["", *(f"{row.method}, seed {seed}: {text}" for row in report.rows for seed, text in row.problems.items())]
     return "\n".join(lines).rstrip() + "\n"

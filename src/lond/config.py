@@ -107,6 +107,8 @@ def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig
     if overrides.get("method", config.method) != config.method:
         content["settings"] = to_dict(settings_class(overrides["method"])())
     for key, text in overrides.items():
+        if key not in content and key in content["settings"]:
+            raise ConfigError(f"there is no setting {key!r}; did you mean 'settings.{key}'?")
         *parents, last = key.split(".")
         node = content
         for depth, parent in enumerate(parents):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -16,7 +18,6 @@ from lond.errors import LondError
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
 from lond.train.runtime import RuntimeSettings
-
 
 LONGEST_PROBLEM = 2000
 """Characters of a problem that are kept."""
@@ -75,7 +76,8 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
                 job = waiting.popleft()
                 receiver, sender = context.Pipe(duplex=False)
                 process = context.Process(target=_train_and_tell, args=(job, runtime, sender))
-                process.start()
+                with _deaf_to_interrupts():
+                    process.start()
                 sender.close()
                 running[process.sentinel] = (process, receiver, job)
             for sentinel in wait(list(running)):
@@ -89,6 +91,19 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
             process.join()
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that an interrupt from the keyboard does not reach: their parent ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _told(process: SpawnProcess, receiver: Connection) -> str | None:
     """Return the problem that a process told of before it ended."""
     try:
@@ -99,9 +114,7 @@ def _told(process: SpawnProcess, receiver: Connection) -> str | None:
 
 
 def _train_and_tell(job: Job, runtime: RuntimeSettings, sender: Connection) -> None:
-    # The parent is interrupted as well, and tells.
-    with suppress(KeyboardInterrupt):
-        sender.send(_train(job, runtime, show_progress=False))
+    sender.send(_train(job, runtime, show_progress=False))
 
 
 def _train(job: Job, runtime: RuntimeSettings, show_progress: bool | None = None) -> str | None:

@@ -116,15 +116,21 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
     Raises:
         DataError: the source cannot be read.
     """
-    side = min(load(source).pixels.size)
+    samples = load(source)
+    side = min(samples.pixels.size)
     data = DataSettings(source=source, test_source=test_source, hold_out=0.1, read=ReadOptions(size=side))
     if side > SMALL_IMAGE:
         large = replace(web(""), data=data, net=NetSettings("efficientnet-lite0", pretrained=True))
-        return replace(large, train=replace(large.train, epochs=40))
+        return replace(large, train=replace(large.train, epochs=40, batch_size=own_batch(len(samples), 64)))
     return RunConfig(
         data=data,
         views=ViewSettings(padding=max(1, side // 8)),
         settings=LondDrsSettings(warmup_epochs=20, identify=OWN_IDENTIFY),
         optimiser=OptimiserSettings(constant_epochs=20),
-        train=TrainSettings(epochs=100),
+        train=TrainSettings(epochs=100, batch_size=own_batch(len(samples), 128)),
     )
+
+
+def own_batch(images: int, usual: int) -> int:
+    """Return the batch size for so many images: the usual one, less for small sets so that an epoch has some steps."""
+    return min(usual, max(32, images // 16))

@@ -9,7 +9,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-from lond.errors import DataError, MissingDependencyError
+from lond.audit.cells import join_texts, neutralise, printable, read_rows, split_texts, undo_neutralise
+from lond.data.options import optional_import
+from lond.errors import DataError
+from lond.types import Verdict
 
 TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason")
 """Columns of text; empty where there is nothing to say."""
@@ -17,8 +20,12 @@ TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "r
 NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "foreign_score", "p_value")
 """Columns of numbers; NaN (an empty cell) where there is none."""
 
-SEPARATOR = "|"
-"""Between the ids of the nearest neighbours in one CSV cell."""
+NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
+"""Columns without which a CSV file is not an audit's table."""
+
+WHAT = "an audit's table"
+
+_PYARROW = "Parquet files need pyarrow: pip install 'lond[tables]'"
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,12 @@ class AuditTable:
 
 
 def write_csv(path: Path, table: AuditTable) -> None:
-    """Write the table as CSV, atomically; missing numbers are empty cells."""
+    r"""Write the table as CSV, atomically.
+
+    Missing numbers are empty cells, others have six digits. Text that a spreadsheet would run as a formula gets an
+    apostrophe in front, ``|`` and ``\`` in a neighbour's id a backslash, and bytes that are not UTF-8 become
+    ``\udcXX``; ``read_csv`` undoes the first two.
+    """
     names = [field.name for field in fields(table)]
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("w", newline="", encoding="utf-8") as file:
@@ -83,51 +95,86 @@ def read_csv(path: Path) -> AuditTable:
     Raises:
         DataError: the file is not an audit's table.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = {"id", "label", "verdict", "suggested_label", "confidence"} - set(reader.fieldnames or ())
-            if missing:
-                raise DataError(f"{path} is not an audit's table: it has no column {', '.join(sorted(missing))}")
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a table: {error}") from error
-    columns: dict[str, Any] = {name: tuple(row.get(name) or "" for row in rows) for name in TEXTS}
-    columns |= {name: tuple(_number(row.get(name), path) for row in rows) for name in NUMBERS}
-    ids = tuple(tuple(filter(None, (row.get("neighbours") or "").split(SEPARATOR))) for row in rows)
-    return AuditTable(**columns, neighbours=ids)
+    rows = list(read_rows(path, NEEDED, WHAT))
+    columns: dict[str, Any] = {name: tuple(undo_neutralise(row.get(name, "")) for row in rows) for name in TEXTS}
+    columns |= {name: tuple(_number(row.get(name, ""), path) for row in rows) for name in NUMBERS}
+    ids = tuple(split_texts(undo_neutralise(row.get("neighbours", ""))) for row in rows)
+    return _checked(AuditTable(**columns, neighbours=ids), path)
 
 
 def write_parquet(path: Path, table: AuditTable) -> None:
-    """Write the table as Parquet, atomically; neighbours are a list column.
+    r"""Write the table as Parquet, atomically; neighbours are a list column, bytes that are not UTF-8 ``\udcXX``.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingDependencyError("Parquet files need pyarrow: pip install 'lond[tables]'") from error
-    columns = {name: list(getattr(table, name)) for name in TEXTS}
+    arrow = optional_import("pyarrow", _PYARROW)
+    parquet = optional_import("pyarrow.parquet", _PYARROW)
+    columns: dict[str, Any] = {name: [printable(text) for text in getattr(table, name)] for name in TEXTS}
     columns |= {name: [None if math.isnan(x) else x for x in getattr(table, name)] for name in NUMBERS}
-    columns["neighbours"] = [list(ids) for ids in table.neighbours]
-    order = [field.name for field in fields(table)]
+    columns["neighbours"] = [[printable(text) for text in ids] for ids in table.neighbours]
+    kinds = dict.fromkeys(TEXTS, arrow.string()) | dict.fromkeys(NUMBERS, arrow.float64())
+    kinds["neighbours"] = arrow.list_(arrow.string())
+    # Without the types, a column without a single value would be stored as one of nothing.
+    schema = arrow.schema([(field.name, kinds[field.name]) for field in fields(table)])
     temporary = path.with_name(path.name + ".tmp")
-    pyarrow.parquet.write_table(pyarrow.table({name: columns[name] for name in order}), temporary)
+    parquet.write_table(arrow.table(columns, schema=schema), temporary)
     temporary.replace(path)
 
 
+def read_parquet(path: Path) -> AuditTable:
+    """Read what ``write_parquet`` wrote; further columns are left out.
+
+    Raises:
+        DataError: the file is not an audit's table.
+        MissingDependencyError: pyarrow is not installed.
+    """
+    arrow = optional_import("pyarrow", _PYARROW)
+    parquet = optional_import("pyarrow.parquet", _PYARROW)
+    try:
+        found = parquet.ParquetFile(path).read()
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read as a Parquet table: {error}; give {WHAT}") from error
+    missing = [field.name for field in fields(AuditTable) if field.name not in found.column_names]
+    if missing:
+        raise DataError(f"{path} is not {WHAT}: it has no column {', '.join(missing)}")
+    lists = {field.name: found.column(field.name).to_pylist() for field in fields(AuditTable)}
+    try:
+        columns: dict[str, Any] = {name: tuple(str(text or "") for text in lists[name]) for name in TEXTS}
+        columns |= {name: tuple(math.nan if x is None else float(x) for x in lists[name]) for name in NUMBERS}
+        columns["neighbours"] = tuple(tuple(str(text) for text in ids or ()) for ids in lists["neighbours"])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path} is not {WHAT}: a column has the wrong type ({error})") from error
+    return _checked(AuditTable(**columns), path)
+
+
+def read_audit(path: Path) -> AuditTable:
+    """Read an audit's table, as Parquet if the file is called so, else as CSV.
+
+    Raises:
+        DataError: the file is not an audit's table.
+        MissingDependencyError: Parquet without pyarrow.
+    """
+    return read_parquet(path) if path.suffix.lower() == ".parquet" else read_csv(path)
+
+
+def _checked(table: AuditTable, path: Path) -> AuditTable:
+    known = {str(verdict) for verdict in Verdict}
+    unknown = next((text for text in table.verdict if text not in known), None)
+    if unknown is not None:
+        raise DataError(f"{path}: {unknown!r} is not a verdict; it must be one of {', '.join(sorted(known))}")
+    return table
+
+
 def _cell(value: object) -> str:
-    if isinstance(value, tuple):
-        return SEPARATOR.join(value)
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
-    return str(value)
+    return printable(neutralise(join_texts(value) if isinstance(value, tuple) else str(value)))
 
 
-def _number(text: str | None, path: Path) -> float:
+def _number(text: str, path: Path) -> float:
     try:
-        return float(text) if text else math.nan
+        # A spreadsheet in another language writes 0,5; a thousands separator is never written.
+        return float(text.strip().replace(",", ".")) if text.strip() else math.nan
     except ValueError as error:
         raise DataError(f"{path}: {text!r} is not a number") from error

@@ -1,0 +1,131 @@
+// What all parts share: the decoded data, safe text, elements and signals.
+
+const $ = (id) => document.getElementById(id);
+const payload = JSON.parse($("data").textContent);
+$("data").remove();
+
+const ARRAYS = { f4: Float32Array, i4: Int32Array, u2: Uint16Array, u1: Uint8Array };
+
+function bytesOf(base64) {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
+
+const numbersOf = (column) => new ARRAYS[column.type](bytesOf(column.data).buffer);
+
+// A column of texts, as a function of the row.
+function textsOf(column) {
+  if (column.type === "plain") return (row) => column.values[row];
+  const codes = numbersOf(column.codes);
+  return (row) => column.values[codes[row]];
+}
+
+const columns = payload.columns;
+const N = payload.rows;
+const NONE = -1;
+const labels = columns.labels;
+const idOf = textsOf(columns.id);
+const pathOf = columns.path.type === "same" ? idOf : textsOf(columns.path);
+const reasonOf = textsOf(columns.reason);
+const given = numbersOf(columns.label);
+const suggested = numbersOf(columns.suggested_label);
+const verdict = numbersOf(columns.verdict.codes);
+const verdictNames = columns.verdict.values;
+const duplicateOf = numbersOf(columns.duplicate_of);
+const neighbours = numbersOf(columns.neighbours);
+const neighbourWidth = columns.neighbours.width;
+const scores = {
+  sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),
+  neighbour_margin: numbersOf(columns.neighbour_margin), negative_margin: numbersOf(columns.negative_margin),
+  foreign_score: numbersOf(columns.foreign_score), p_value: numbersOf(columns.p_value),
+};
+const summary = payload.summary || {};
+
+// Verdict -> what to say, which mark, which colour (a custom property of the style sheet).
+const STYLES = {
+  mislabelled: { mark: "▲", colour: "--mislabelled", means: "belongs to another class" },
+  foreign: { mark: "■", colour: "--foreign", means: "belongs to no known class" },
+  "duplicate conflict": { mark: "◆", colour: "--duplicate", means: "repeated under different labels" },
+  unlabelled: { mark: "✚", colour: "--unlabelled", means: "had no label" },
+  clean: { mark: "●", colour: "--clean", means: "agrees with its label" },
+  unreadable: { mark: "✕", colour: "--unreadable", means: "cannot be opened" },
+};
+for (const name of Object.keys(STYLES)) if (!verdictNames.includes(name)) verdictNames.push(name);
+const ORDER = Object.keys(STYLES);
+const styleOf = (name) => STYLES[name] || { mark: "○", colour: "--clean", means: "" };
+const rankOfVerdict = verdictNames.map((name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length));
+const verdictsInOrder = verdictNames.map((_, code) => code).sort((a, b) => rankOfVerdict[a] - rankOfVerdict[b]);
+const verdictOf = (row) => verdictNames[verdict[row]];
+const counts = new Uint32Array(verdictNames.length);
+for (let row = 0; row < N; row += 1) counts[verdict[row]] += 1;
+const CLEAN = verdictNames.indexOf("clean");
+const FOREIGN = verdictNames.indexOf("foreign");
+const UNREADABLE = verdictNames.indexOf("unreadable");
+
+const number = new Intl.NumberFormat("en-GB");
+const count = (value, one, many = `${one}s`) => `${number.format(value)} ${value === 1 ? one : many}`;
+const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–");
+const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
+// Never round up to certainty.
+const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, Math.round(1000 * share) / 10)} %` : "–");
+
+// Text of strangers, made harmless to look at: what cannot be seen becomes visible, what is too long loses its middle.
+function show(text, limit = 160) {
+  let safe = String(text ?? "");
+  if (safe.length > limit) safe = `${safe.slice(0, Math.ceil(limit * 0.55))} … ${safe.slice(-Math.floor(limit * 0.4))}`;
+  return safe
+    .replace(/\p{Cs}/gu, "\ufffd")
+    .replace(/\r?\n/g, "↵")
+    .replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+      (sign) => `⟨U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+const labelName = (code, limit = 60) => (code === NONE ? "no label" : show(labels[code], limit));
+const nameOf = (reference) => (reference < N ? idOf(reference) : columns.strangers[reference - N]);
+const fileName = (row) => show(pathOf(row).split(/[/\\]/).pop() || pathOf(row), 80);
+
+// An element; texts are only ever set as text.
+function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "text") node.textContent = value;
+    else if (name === "class") node.className = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function svg(tag, properties = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(properties)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+function markOf(name) {
+  const mark = make("span", { class: "mark", "aria-hidden": "true", text: styleOf(name).mark });
+  mark.style.color = `var(${styleOf(name).colour})`;
+  return mark;
+}
+
+const hearers = {};
+const on = (signal, hear) => (hearers[signal] ||= []).push(hear);
+const emit = (signal, value) => (hearers[signal] || []).forEach((hear) => hear(value));
+
+const state = { tab: "overview", current: NONE, view: new Int32Array(0), groups: [], passes: new Uint8Array(N) };
+
+// What is proposed for an image, and what its label becomes if that is accepted (NONE: it leaves the set).
+const leaves = (row) => verdict[row] === FOREIGN || verdict[row] === UNREADABLE;
+function proposedLabel(row) {
+  if (leaves(row)) return NONE;
+  return verdict[row] === CLEAN || suggested[row] === NONE ? given[row] : suggested[row];
+}
+function proposal(row) {
+  if (verdict[row] === FOREIGN) return "foreign";
+  if (verdict[row] === UNREADABLE) return "leave out";
+  return labelName(proposedLabel(row));
+}

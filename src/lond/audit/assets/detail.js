@@ -1,0 +1,124 @@
+// The selected image, large, with all that is known about it.
+
+const detail = $("detail");
+const SCORE_NAMES = {
+  confidence: ["Confidence", "of the suggested label"],
+  neighbour_margin: ["Neighbour margin", "how far the neighbours support the given label"],
+  negative_margin: ["Negative margin", "how far the classifier stands behind it"],
+  foreign_score: ["Foreign score", "larger is more foreign"],
+  p_value: ["p-value", "share of known images that look at least as foreign"],
+};
+let repeatedBy = null;
+
+function repeatsOf(row) {
+  if (!repeatedBy) {
+    repeatedBy = new Map();
+    duplicateOf.forEach((original, repeat) => {
+      if (original !== NONE) repeatedBy.set(original, [...(repeatedBy.get(original) || []), repeat]);
+    });
+  }
+  return repeatedBy.get(row) || [];
+}
+
+// A small picture that leads to its image; ids of other tables are only named.
+function link(reference) {
+  if (reference >= N) return make("span", { class: "linked stranger", text: show(nameOf(reference), 60), title: "not in this table" });
+  const name = `${fileName(reference)}, ${labelName(given[reference])}, ${verdictOf(reference)}`;
+  return make("button", { class: "linked", "aria-label": name, title: name, onclick: () => { select(reference, { open: true }); detail.querySelector("h2")?.focus(); } },
+    thumbnail(reference, 64, true), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference], 18) })));
+}
+
+function choiceOfLabel(row) {
+  const select = make("select", { id: "relabel", "aria-label": "Another label" },
+    make("option", { value: "", text: "Another label…" }),
+    ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
+  select.value = decisions[row] === RELABEL ? String(chosen[row]) : "";
+  select.addEventListener("change", () => select.value !== "" && decideRow(row, RELABEL, Number(select.value)));
+  return select;
+}
+
+function actionButtons(row) {
+  const button = (text, key, code, kind) => make("button", {
+    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code],
+    onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
+  }, make("span", { text }), make("kbd", { text: key }));
+  return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
+    button("Accept", "A", ACCEPT, "solid"), button("Reject", "R", REJECT, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
+}
+
+function scoreTable(row) {
+  const body = make("tbody");
+  for (const [name, [title, means]] of Object.entries(SCORE_NAMES)) {
+    body.append(make("tr", {}, make("th", { scope: "row" }, title, make("small", { text: means })), make("td", { text: figure(scores[name][row]) })));
+  }
+  return make("table", { class: "scores" }, make("caption", { class: "hidden", text: "Scores" }), body);
+}
+
+const part = (title, ...content) => make("section", {}, make("h3", { text: title }), ...content);
+
+function verdictLine(row) {
+  const [from, to] = change(row);
+  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
+  if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
+  const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
+    make("span", { text: styleOf(verdictOf(row)).means }));
+  if (Number.isFinite(scores.sureness[row])) verdictText.append(make("span", { class: "number", text: `${sure(scores.sureness[row])} sure` }));
+  return [verdictText, labelsLine];
+}
+
+function renderDetail() {
+  const row = state.current;
+  if (row === NONE) {
+    detail.replaceChildren(make("div", { class: "empty" }, make("p", { text: "Choose an image to see it large, with its scores and its neighbours." })));
+    return;
+  }
+  const near = [];
+  for (let at = 0; at < neighbourWidth; at += 1) {
+    const reference = neighbours[row * neighbourWidth + at];
+    if (reference !== NONE) near.push(reference);
+  }
+  const repeats = [...(duplicateOf[row] === NONE ? [] : [duplicateOf[row]]), ...repeatsOf(row).slice(0, 12)];
+  const place = placeOfRow[row];
+  detail.replaceChildren(
+    make("div", { class: "sheet-head" },
+      make("h2", { text: fileName(row), dir: "auto", tabindex: "-1" }),
+      make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
+      make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
+    make("div", { class: "look" }, thumbnail(row, 320)),
+    ...verdictLine(row),
+    make("p", { class: "decision", text: decisionText(row) }),
+    actionButtons(row),
+    ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
+    part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),
+    ...(repeats.length ? [part("The same picture", make("div", { class: "links" }, ...repeats.map(link)))] : []),
+    part("Scores", scoreTable(row)),
+    part("File", make("p", { class: "path", dir: "auto", text: show(pathOf(row), 5000) }),
+      ...(idOf(row) === pathOf(row) ? [] : [make("p", { class: "path quiet", dir: "auto", text: `id ${show(idOf(row), 5000)}` })])));
+}
+
+function closeDetail() {
+  detail.classList.remove("open");
+  if (state.tab === "review") focusCurrent();
+}
+
+function setUpDetail() {
+  on("current", ({ open }) => {
+    renderDetail();
+    detail.scrollTop = 0;
+    if (open) detail.classList.add("open");
+  });
+  on("decided", (rows) => { if (rows.includes(state.current)) keepFocus(renderDetail); });
+  on("view", () => keepFocus(renderDetail));
+  on("labels", () => keepFocus(renderDetail));
+  renderDetail();
+}
+
+// Redrawing must not throw the focus out of the pane.
+function keepFocus(redraw) {
+  const focused = detail.contains(document.activeElement) ? document.activeElement : null;
+  const action = focused?.dataset.action;
+  redraw();
+  if (!focused) return;
+  const again = action ? detail.querySelector(`[data-action="${action}"]`) : focused.id === "relabel" ? $("relabel") : detail.querySelector("h2");
+  again?.focus({ preventScroll: true });
+}

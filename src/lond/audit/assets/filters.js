@@ -1,0 +1,155 @@
+// Which images are shown, in which order and in which groups.
+
+const filter = { verdicts: new Set(), given: "", suggested: "", decision: "", sureness: 0, text: "" };
+const arrangement = { sort: "surest", group: "class" };
+const ATTENTION = verdictsInOrder.filter((code) => ["mislabelled", "foreign", "duplicate conflict"].includes(verdictNames[code]) && counts[code]);
+let searchable = null;
+let pathRank = null;
+
+function matches(row, words) {
+  if (filter.verdicts.size && !filter.verdicts.has(verdict[row])) return false;
+  if (filter.given !== "" && given[row] !== Number(filter.given)) return false;
+  if (filter.suggested !== "" && suggested[row] !== Number(filter.suggested)) return false;
+  // An unknown sureness passes only when none is asked.
+  if (filter.sureness > 0 && !(scores.sureness[row] >= filter.sureness)) return false;
+  if (filter.decision === "undecided" && decisions[row]) return false;
+  if (filter.decision === "decided" && !decisions[row]) return false;
+  if (CODES.indexOf(filter.decision) > 0 && CODES[decisions[row]] !== filter.decision) return false;
+  return !words || searchable[row].includes(words);
+}
+
+function sortKeys() {
+  const keys = new Float64Array(N);
+  const signed = {
+    surest: [scores.sureness, -1], unsure: [scores.sureness, 1],
+    foreign: [scores.foreign_score, -1], margin: [scores.neighbour_margin, 1],
+  }[arrangement.sort];
+  if (!signed) return ranksOfPaths();
+  const [values, sign] = signed;
+  for (let row = 0; row < N; row += 1) keys[row] = Number.isNaN(values[row]) ? Infinity : sign * values[row];
+  return keys;
+}
+
+function ranksOfPaths() {
+  if (!pathRank) {
+    const paths = Array.from({ length: N }, (_, row) => pathOf(row));
+    const rows = Array.from({ length: N }, (_, row) => row).sort((a, b) => (paths[a] < paths[b] ? -1 : paths[a] > paths[b] ? 1 : a - b));
+    pathRank = new Float64Array(N);
+    rows.forEach((row, rank) => { pathRank[row] = rank; });
+  }
+  return pathRank;
+}
+
+function groupKeys() {
+  const keys = new Float64Array(N);
+  if (!arrangement.group) return keys;
+  const classes = { class: given, suggested }[arrangement.group];
+  for (let row = 0; row < N; row += 1) {
+    keys[row] = rankOfVerdict[verdict[row]] * (labels.length + 1) + (classes ? classes[row] + 1 : 0);
+  }
+  return keys;
+}
+
+// A row of a group stands for its heading.
+function groupTitle(row) {
+  const parts = [verdictOf(row)];
+  if (arrangement.group === "class") parts.push(given[row] === NONE ? "no given label" : `given as ${labelName(given[row])}`);
+  if (arrangement.group === "suggested") parts.push(suggested[row] === NONE ? "no suggestion" : `suggested ${labelName(suggested[row])}`);
+  return parts;
+}
+
+function refresh() {
+  const words = filter.text.trim().toLowerCase();
+  if (words && !searchable) {
+    searchable = Array.from({ length: N }, (_, row) => (pathOf === idOf ? idOf(row) : `${idOf(row)}\n${pathOf(row)}`).toLowerCase());
+  }
+  const found = [];
+  for (let row = 0; row < N; row += 1) {
+    state.passes[row] = matches(row, words) ? 1 : 0;
+    if (state.passes[row]) found.push(row);
+  }
+  const groups = groupKeys();
+  const keys = sortKeys();
+  const foreign = scores.foreign_score;
+  const sign = arrangement.sort === "unsure" ? -1 : 1;
+  const tie = (a, b) => (foreign[a] === foreign[b] || Number.isNaN(foreign[a] - foreign[b]) ? a - b : sign * (foreign[b] - foreign[a]));
+  // p-values repeat: among equally sure foreign images the score decides.
+  found.sort((a, b) => groups[a] - groups[b] || (keys[a] === keys[b] ? (verdict[a] === FOREIGN && verdict[b] === FOREIGN ? tie(a, b) : a - b) : keys[a] - keys[b]));
+  state.view = Int32Array.from(found);
+  state.groups = [];
+  for (let at = 0; at < found.length; at += 1) {
+    const last = state.groups[state.groups.length - 1];
+    if (last && groups[found[at]] === last.key) last.count += 1;
+    else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
+  }
+  $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
+  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + (filter.sureness > 0);
+  $("filters-active").textContent = active ? `(${active} active)` : "";
+  $("open-bulk").disabled = !found.length;
+  emit("view");
+}
+
+// What an empty gallery should say.
+function emptyText() {
+  if (!N) return "The table has no images.";
+  const only = [...filter.verdicts];
+  if (only.length === 1 && !counts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
+  if (only.length && only.every((code) => !counts[code])) return "No image got one of these verdicts.";
+  if (filter.decision === "undecided") return "Nothing undecided is left here.";
+  return "No image matches these filters.";
+}
+
+function setFilter(changes, thenRefresh = true) {
+  Object.assign(filter, changes);
+  $("filter-given").value = filter.given;
+  $("filter-suggested").value = filter.suggested;
+  $("filter-decision").value = filter.decision;
+  if ($("filter-text").value !== filter.text) $("filter-text").value = filter.text;
+  $("filter-sureness").value = Math.round(100 * filter.sureness);
+  $("sureness-text").textContent = filter.sureness ? percent(filter.sureness) : "any";
+  for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(filter.verdicts.has(Number(chip.dataset.code))));
+  if (thenRefresh) refresh();
+}
+
+const NO_FILTER = { given: "", suggested: "", decision: "", sureness: 0, text: "" };
+
+function fillClassChoices() {
+  for (const [id, values] of [["filter-given", given], ["filter-suggested", suggested]]) {
+    const tally = new Uint32Array(labels.length + 1);
+    for (let row = 0; row < N; row += 1) tally[values[row] + 1] += 1;
+    const options = [make("option", { value: "", text: "all" })];
+    if (tally[0]) options.push(make("option", { value: "-1", text: `none (${number.format(tally[0])})` }));
+    labels.forEach((_, code) => options.push(make("option", { value: code, text: `${labelName(code)} (${number.format(tally[code + 1])})` })));
+    $(id).replaceChildren(...options);
+    $(id).value = id === "filter-given" ? filter.given : filter.suggested;
+  }
+}
+
+function setUpFilters() {
+  for (const code of verdictsInOrder) {
+    const name = verdictNames[code];
+    $("chips").append(make("button", {
+      class: "chip", "data-code": code, "aria-pressed": "false", title: styleOf(name).means,
+      onclick: () => {
+        const verdicts = new Set(filter.verdicts);
+        if (!verdicts.delete(code)) verdicts.add(code);
+        setFilter({ verdicts });
+      },
+    }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(counts[code]) })));
+  }
+  fillClassChoices();
+  on("labels", fillClassChoices);
+  $("filter-given").addEventListener("change", (event) => setFilter({ given: event.target.value }));
+  $("filter-suggested").addEventListener("change", (event) => setFilter({ suggested: event.target.value }));
+  $("filter-decision").addEventListener("change", (event) => setFilter({ decision: event.target.value }));
+  $("filter-sureness").addEventListener("input", (event) => setFilter({ sureness: event.target.value / 100 }));
+  let timer = 0;
+  $("filter-text").addEventListener("input", (event) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => setFilter({ text: event.target.value }), 120);
+  });
+  $("sort").addEventListener("change", (event) => { arrangement.sort = event.target.value; refresh(); });
+  $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
+  $("reset").addEventListener("click", () => setFilter({ ...NO_FILTER, verdicts: new Set() }));
+  setFilter({ verdicts: new Set(ATTENTION) }, false);
+}

@@ -1,0 +1,251 @@
+// The gallery: only the tiles in sight (and the current one, which may hold the focus) are in the document.
+
+const gallery = $("gallery");
+const board = $("canvas");
+const GAP = 10;
+const HEADING = 44;
+const CAPTION = 62;
+const tiles = new Map();
+const headings = new Map();
+let layout = { columns: 1, side: 120, blocks: [], height: 0 };
+let placeOfRow = new Int32Array(N).fill(NONE);
+
+function measure() {
+  const width = Math.max(120, board.clientWidth - 2 * GAP);
+  const wanted = width < 420 ? 124 : 150;
+  const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
+  const side = Math.floor((width + GAP) / columnsThatFit - GAP);
+  let y = GAP;
+  const blocks = state.groups.map((group) => {
+    const block = { ...group, top: y, y: y + (group.title ? HEADING : 0) };
+    y = block.y + Math.ceil(group.count / columnsThatFit) * (side + CAPTION + GAP) + (group.title ? 6 : 0);
+    return block;
+  });
+  layout = { columns: columnsThatFit, side, blocks, height: y };
+  board.style.height = `${y}px`;
+}
+
+function blockAt(place) {
+  let low = 0;
+  let high = layout.blocks.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (layout.blocks[middle].start <= place) low = middle;
+    else high = middle - 1;
+  }
+  return layout.blocks[low];
+}
+
+function cornerOf(place) {
+  const block = blockAt(place);
+  const within = place - block.start;
+  return {
+    x: GAP + (within % layout.columns) * (layout.side + GAP),
+    y: block.y + Math.floor(within / layout.columns) * (layout.side + CAPTION + GAP),
+  };
+}
+
+function renderGallery() {
+  if (state.tab !== "review") return;
+  const from = gallery.scrollTop - 300;
+  const to = gallery.scrollTop + gallery.clientHeight + 300;
+  const wanted = new Set();
+  const wantedHeadings = new Set();
+  const step = layout.side + CAPTION + GAP;
+  for (const block of layout.blocks) {
+    const lines = Math.ceil(block.count / layout.columns);
+    if (block.y + lines * step < from) continue;
+    if (block.top > to) break;
+    if (block.title) wantedHeadings.add(block);
+    const first = Math.max(0, Math.floor((from - block.y) / step)) * layout.columns;
+    const last = Math.min(block.count, (Math.floor((to - block.y) / step) + 1) * layout.columns);
+    for (let at = first; at < last; at += 1) wanted.add(block.start + at);
+  }
+  const current = state.current === NONE ? NONE : placeOfRow[state.current];
+  if (current !== NONE) wanted.add(current);
+  for (const [place, tile] of tiles) if (!wanted.has(place)) { tile.remove(); tiles.delete(place); }
+  for (const [block, heading] of headings) if (!wantedHeadings.has(block)) { heading.remove(); headings.delete(block); }
+  for (const block of wantedHeadings) if (!headings.has(block)) headings.set(block, addHeading(block));
+  // In the document the tiles stand in the order of the list, which is how they are read out.
+  let before = null;
+  for (const place of [...wanted].sort((a, b) => a - b)) {
+    if (!tiles.has(place)) {
+      tiles.set(place, makeTile(place));
+      if (before) before.after(tiles.get(place));
+      else board.prepend(tiles.get(place));
+    }
+    before = tiles.get(place);
+  }
+}
+
+function addHeading(block) {
+  const heading = make("div", { class: "heading", "aria-hidden": "true" }, markOf(block.title[0]),
+    ...block.title.map((part, at) => make(at ? "span" : "b", { text: show(part, 80), dir: "auto" })),
+    make("span", { class: "number", text: number.format(block.count) }));
+  heading.style.transform = `translateY(${block.top}px)`;
+  board.prepend(heading);
+  return heading;
+}
+
+const change = (row) => {
+  if (proposedLabel(row) !== given[row] || leaves(row)) return [labelName(given[row]), proposal(row)];
+  return [labelName(given[row]), null];
+};
+
+function tileLabel(row) {
+  const [from, to] = change(row);
+  const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
+  if (Number.isFinite(scores.sureness[row])) parts.push(`sureness ${sure(scores.sureness[row])}`);
+  return `${parts.join(", ")}, ${decisionText(row)}`;
+}
+
+function makeTile(place) {
+  const row = state.view[place];
+  const corner = cornerOf(place);
+  const tile = make("div", { class: "tile", role: "listitem", "aria-posinset": place + 1, "aria-setsize": state.view.length });
+  tile.style.width = `${layout.side}px`;
+  tile.style.height = `${layout.side + CAPTION}px`;
+  tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
+  const [from, to] = change(row);
+  const main = make("button", { class: "main", tabindex: "-1", onclick: () => select(row, { open: true }) },
+    thumbnail(row, layout.side),
+    make("span", { class: "caption" },
+      make("span", { class: "labels", dir: "auto" },
+        make("bdi", { class: to ? "from" : "", text: from }), to ? make("span", { text: "→" }) : null, to ? make("bdi", { class: "to", text: to }) : null),
+      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: verdictOf(row) }),
+        make("span", { class: "number", text: sure(scores.sureness[row]) }))),
+    make("span", { class: "stamp" }));
+  tile.append(main,
+    make("span", { class: "quick" },
+      make("button", { tabindex: "-1", class: "yes", "aria-label": "Accept", title: "Accept (A)", text: "✓", onclick: () => decideRow(row, ACCEPT) }),
+      make("button", { tabindex: "-1", class: "no", "aria-label": "Reject", title: "Reject (R)", text: "✕", onclick: () => decideRow(row, REJECT) })));
+  tile.row = row;
+  updateTile(tile);
+  return tile;
+}
+
+const STAMPS = ["", "✓ accepted", "✕ rejected", "⇄ ", "■ foreign"];
+
+function updateTile(tile) {
+  const { row } = tile;
+  const main = tile.firstChild;
+  const isCurrent = row === state.current;
+  tile.classList.toggle("current", isCurrent);
+  tile.dataset.decision = CODES[decisions[row]];
+  main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
+  if (isCurrent) main.setAttribute("aria-current", "true");
+  else main.removeAttribute("aria-current");
+  main.setAttribute("aria-label", tileLabel(row));
+  main.lastChild.textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "");
+}
+
+function rebuildGallery() {
+  const focused = gallery.contains(document.activeElement) && document.activeElement !== gallery;
+  placeOfRow.fill(NONE);
+  state.view.forEach((row, place) => { placeOfRow[row] = place; });
+  tiles.forEach((tile) => tile.remove());
+  headings.forEach((heading) => heading.remove());
+  tiles.clear();
+  headings.clear();
+  if (state.tab !== "review") return;
+  measure();
+  $("gallery-empty").hidden = state.view.length > 0;
+  $("gallery-empty").replaceChildren(make("p", { text: emptyText() }),
+    make("button", { text: "Show all images", onclick: () => setFilter({ ...NO_FILTER, verdicts: new Set() }) }));
+  renderGallery();
+  // Without a current tile in the list, the first one is where the Tab key enters.
+  if (!document.querySelector('.tile .main[tabindex="0"]') && tiles.size) tiles.values().next().value.firstChild.tabIndex = 0;
+  if (focused) focusCurrent();
+}
+
+function focusCurrent() {
+  const tile = state.current === NONE ? null : tiles.get(placeOfRow[state.current]);
+  (tile || tiles.values().next().value)?.firstChild.focus({ preventScroll: true });
+}
+
+function reveal(place) {
+  const { y } = cornerOf(place);
+  const bottom = y + layout.side + CAPTION + GAP;
+  const top = y - (placeIsFirstLine(place) ? HEADING : GAP);
+  if (top < gallery.scrollTop) gallery.scrollTop = Math.max(0, top);
+  else if (bottom > gallery.scrollTop + gallery.clientHeight) gallery.scrollTop = bottom - gallery.clientHeight;
+}
+const placeIsFirstLine = (place) => place - blockAt(place).start < layout.columns;
+
+function select(row, { open = false, focus = false } = {}) {
+  state.current = row;
+  if (state.tab === "review" && placeOfRow[row] !== NONE) {
+    reveal(placeOfRow[row]);
+    renderGallery();
+    tiles.forEach(updateTile);
+    if (focus) focusCurrent();
+  }
+  emit("current", { open });
+}
+
+// Move in the list by places, or by lines of the same group and its neighbours.
+function moveBy(places) {
+  if (!state.view.length) return;
+  const at = state.current === NONE ? NONE : placeOfRow[state.current];
+  const next = at === NONE ? 0 : Math.min(state.view.length - 1, Math.max(0, at + places));
+  const inGallery = gallery.contains(document.activeElement) || document.activeElement === document.body;
+  select(state.view[next], { focus: state.tab === "review" && inGallery });
+}
+
+function moveLine(direction) {
+  const at = state.current === NONE ? NONE : placeOfRow[state.current];
+  if (at === NONE) return moveBy(1);
+  const block = blockAt(at);
+  const within = at - block.start;
+  const column = within % layout.columns;
+  const target = within + direction * layout.columns;
+  if (target >= 0 && target < block.count) return moveBy(target - within);
+  const line = Math.floor(within / layout.columns);
+  const lastLine = Math.floor((block.count - 1) / layout.columns);
+  if (direction > 0 && line < lastLine) return moveBy(block.count - 1 - within);
+  const index = layout.blocks.indexOf(block) + direction;
+  const other = layout.blocks[index];
+  if (!other) return undefined;
+  const start = direction > 0 ? 0 : Math.floor((other.count - 1) / layout.columns) * layout.columns;
+  return moveBy(other.start + Math.min(other.count - 1, start + column) - at);
+}
+
+const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign"];
+
+function decideRow(row, code, label = NONE) {
+  if (code === ACCEPT && !leaves(row) && proposedLabel(row) === NONE) return say("There is no suggestion to accept: choose a label");
+  const outcome = code === RELABEL ? labelName(label) : code === ACCEPT ? proposal(row) : code === REJECT ? `stays ${labelName(given[row])}` : "";
+  const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;
+  decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
+  if (code && $("move-on").checked && next !== NONE && state.current === row) {
+    const inGallery = gallery.contains(document.activeElement) || document.activeElement === document.body;
+    select(next, { focus: state.tab === "review" && inGallery });
+  }
+  return undefined;
+}
+
+function setUpGallery() {
+  gallery.addEventListener("scroll", () => requestAnimationFrame(renderGallery), { passive: true });
+  new ResizeObserver(() => {
+    const before = `${layout.columns}:${layout.side}`;
+    if (state.tab !== "review") return;
+    measure();
+    if (before === `${layout.columns}:${layout.side}`) renderGallery();
+    else rebuildGallery();
+  }).observe(gallery);
+  on("view", () => { gallery.scrollTop = 0; rebuildGallery(); });
+  on("decided", () => {
+    if (filter.decision) {
+      const top = gallery.scrollTop;
+      const at = state.current === NONE ? NONE : placeOfRow[state.current];
+      refresh();
+      if (state.current !== NONE && placeOfRow[state.current] === NONE && state.view.length) {
+        state.current = state.view[Math.min(Math.max(at, 0), state.view.length - 1)];
+        emit("current", {});
+      }
+      gallery.scrollTop = top;
+      renderGallery();
+    }
+    tiles.forEach(updateTile);
+  });
+}

@@ -1,0 +1,171 @@
+// What holds the parts together: tabs, keys, dialogs.
+
+const TABS = ["overview", "review", "map", "about"];
+const KEYS = [
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject it, keep the given label"],
+  ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
+  ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "close"],
+];
+
+function openTab(tab) {
+  state.tab = tab;
+  for (const name of TABS) {
+    const button = $(`tab-${name}`);
+    button.setAttribute("aria-selected", String(name === tab));
+    button.tabIndex = name === tab ? 0 : -1;
+    $(`panel-${name}`).hidden = name !== tab;
+  }
+  const working = tab === "review" || tab === "map";
+  $("workspace").hidden = !working;
+  $("tip").hidden = true;
+  detail.classList.remove("open");
+  if (tab === "review") {
+    rebuildGallery();
+    if (state.current !== NONE && placeOfRow[state.current] !== NONE) { reveal(placeOfRow[state.current]); renderGallery(); }
+  }
+  if (tab === "map") askMap();
+  try { history.replaceState(null, "", `#${tab}`); } catch { /* some hosts of pages forbid it; the tab opens all the same */ }
+}
+
+function setUpTabs() {
+  TABS.forEach((tab, at) => {
+    $(`tab-${tab}`).addEventListener("click", () => openTab(tab));
+    $(`tab-${tab}`).addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const next = TABS[(at + step + TABS.length) % TABS.length];
+      openTab(next);
+      $(`tab-${next}`).focus();
+    });
+  });
+}
+
+function showProgress() {
+  $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} decided` : "nothing to decide";
+  $("progress").value = flagged ? decidedFlagged / flagged : 1;
+  $("undo").disabled = !done.length;
+  $("redo").disabled = !undone.length;
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}.` : "You have decided on no image yet.";
+  $("download-decided").disabled = $("clear").disabled = !decided;
+}
+
+const goTo = (step) => { if (step?.rows.length === 1 && placeOfRow[step.rows[0]] !== NONE) select(step.rows[0], { focus: gallery.contains(document.activeElement) }); };
+
+const ACTIONS = {
+  j: () => moveBy(1), k: () => moveBy(-1),
+  a: () => onCurrent((row) => decideRow(row, ACCEPT)), r: () => onCurrent((row) => decideRow(row, REJECT)),
+  f: () => onCurrent((row) => decideRow(row, MARK_FOREIGN)), c: () => onCurrent((row) => decisions[row] && decideRow(row, 0)),
+  l: () => onCurrent(() => { detail.classList.add("open"); $("relabel").focus(); }),
+};
+const onCurrent = (act) => (state.current === NONE ? moveBy(0) : act(state.current));
+const GALLERY_KEYS = {
+  ArrowRight: () => moveBy(1), ArrowLeft: () => moveBy(-1), ArrowDown: () => moveLine(1), ArrowUp: () => moveLine(-1),
+  Home: () => moveBy(-N), End: () => moveBy(N),
+  PageDown: () => moveBy(layout.columns * 3), PageUp: () => moveBy(-layout.columns * 3),
+};
+
+function onKey(event) {
+  if (document.querySelector("dialog[open]")) return;
+  const typing = event.target.closest?.("input, select, textarea");
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !typing) {
+    const key = event.key.toLowerCase();
+    if (key === "z" || key === "y") { event.preventDefault(); goTo(key === "y" || event.shiftKey ? redo() : undo()); }
+    return;
+  }
+  if (event.key === "Escape" && detail.classList.contains("open")) { closeDetail(); return; }
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (typing) { if (event.key === "Escape") event.target.blur(); return; }
+  if (runKey(event)) event.preventDefault();
+}
+
+function runKey(event) {
+  const working = state.tab === "review" || state.tab === "map";
+  const inGallery = state.tab === "review" && (gallery.contains(event.target) || event.target === document.body);
+  if (inGallery && GALLERY_KEYS[event.key]) { GALLERY_KEYS[event.key](); return true; }
+  if (!$("keys-on").checked) return false;
+  const key = event.key.toLowerCase();
+  if (event.key === "?") { $("help").showModal(); return true; }
+  if (event.key === "/") { if (!working) openTab("review"); $("filters").open = true; $("filter-text").focus(); return true; }
+  if (key === "u") { goTo(event.shiftKey ? redo() : undo()); return true; }
+  if (working && ACTIONS[key]) { ACTIONS[key](); return true; }
+  return false;
+}
+
+function bulkRows() {
+  const least = Number($("bulk-sureness").value) / 100;
+  return state.view.filter((row) => !decisions[row] && scores.sureness[row] >= least && (leaves(row) || proposedLabel(row) !== NONE));
+}
+
+function describeBulk() {
+  const rows = bulkRows();
+  const tally = verdictsInOrder.map((code) => [code, rows.filter((row) => verdict[row] === code).length]).filter(([, n]) => n);
+  $("bulk-text").textContent = rows.length
+    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}`).join(", ")}. One undo takes all back.`
+    : "No image is left at this sureness.";
+  $("bulk-accept").disabled = !rows.length;
+  $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
+}
+
+function setUpDialogs() {
+  $("key-list").append(...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split("  ").map((key) => make("kbd", { text: key }))), make("dd", { text })]));
+  $("open-help").addEventListener("click", () => $("help").showModal());
+  $("open-decisions").addEventListener("click", () => $("decisions").showModal());
+  $("open-bulk").addEventListener("click", () => { describeBulk(); $("bulk").showModal(); });
+  $("bulk-sureness").addEventListener("input", describeBulk);
+  $("bulk-cancel").addEventListener("click", () => $("bulk").close());
+  $("bulk-accept").addEventListener("click", () => {
+    const rows = bulkRows();
+    $("bulk").close();
+    if (rows.length) decide(rows, ACCEPT, NONE, `Accepted ${count(rows.length, "suggestion")}`);
+  });
+  $("download-all").addEventListener("click", () => download(false));
+  $("download-decided").addEventListener("click", () => download(true));
+  $("clear").addEventListener("click", () => {
+    const rows = Int32Array.from({ length: N }, (_, row) => row).filter((row) => decisions[row]);
+    $("decisions").close();
+    decide(rows, 0, NONE, `Forgot ${count(rows.length, "decision")}`);
+  });
+  $("import").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    if (!file) return;
+    const text = await file.text();
+    $("decisions").close();
+    importText(text);
+  });
+  // A click beside a dialog closes it.
+  for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+}
+
+function start() {
+  $("title").textContent = show(payload.title, 200);
+  $("subtitle").textContent = `${count(N, "image")} · ${count(payload.classes, "class", "classes")}`;
+  // Only narrow screens can fold the filters away.
+  const narrow = window.matchMedia("(max-width: 760px)");
+  const fold = () => { $("filters").open = !narrow.matches; };
+  fold();
+  narrow.addEventListener("change", fold);
+  restore();
+  setUpTabs();
+  setUpFilters();
+  setUpGallery();
+  setUpDetail();
+  setUpMap();
+  setUpOverview();
+  setUpAbout();
+  setUpDialogs();
+  refresh();
+  showProgress();
+  on("decided", showProgress);
+  $("undo").addEventListener("click", () => goTo(undo()));
+  $("redo").addEventListener("click", () => goTo(redo()));
+  $("toast-undo").addEventListener("click", () => goTo(undo()));
+  document.addEventListener("keydown", onKey);
+  const asked = location.hash.slice(1);
+  openTab(TABS.includes(asked) ? asked : "overview");
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

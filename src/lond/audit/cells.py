@@ -1,0 +1,72 @@
+"""Text in CSV cells that people open in spreadsheets: safe to open, and the same again when read back."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lond.errors import DataError
+
+SEPARATOR = "|"
+"""Between several texts in one cell."""
+
+# A spreadsheet runs a cell that begins so as a formula. Apostrophes in front count, or undoing would be ambiguous.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NEUTRALISED = re.compile(r"'+[=+\-@\t\r]")
+_PART = re.compile(r"((?:[^\\|]|\\.)*)(\||$)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\|])")
+
+
+def neutralise(text: str) -> str:
+    """Return the text with an apostrophe in front if a spreadsheet would take it for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def undo_neutralise(text: str) -> str:
+    """Return what ``neutralise`` was given."""
+    return text[1:] if _NEUTRALISED.match(text) else text
+
+
+def printable(text: str) -> str:
+    r"""Return the text with what UTF-8 cannot hold (bytes of odd file names) written as ``\udcXX``."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def join_texts(texts: Sequence[str]) -> str:
+    r"""Return texts as one, ``|`` between them; ``|`` and ``\`` within one are written ``\|`` and ``\\``."""
+    return SEPARATOR.join(text.replace("\\", "\\\\").replace(SEPARATOR, "\\|") for text in texts)
+
+
+def split_texts(cell: str) -> tuple[str, ...]:
+    """Return what ``join_texts`` joined; empty texts are left out, and a stray backslash stands for itself."""
+    # A backslash at the very end escapes nothing, and the pattern would stop before it.
+    cell = cell + "\\" if (len(cell) - len(cell.rstrip("\\"))) % 2 else cell
+    parts = (match.group(1) for match in _PART.finditer(cell))
+    return tuple(_ESCAPED.sub(r"\1", part) for part in parts if part)
+
+
+def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV file (comma, semicolon or tab; UTF-8) by column name, missing cells as empty text.
+
+    Args:
+        path: the file.
+        needed: columns without which it is not ``what``.
+        what: what the file should be, for the message.
+
+    Raises:
+        DataError: the file cannot be read, or lacks a column.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header = file.readline()
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=max((",", ";", "\t"), key=header.count))
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise DataError(f"{path} is not {what}: it has no column {', '.join(missing)}")
+            for row in reader:
+                yield {name: row[name] or "" for name in reader.fieldnames or ()}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read as a table: {error}; give {what}, as UTF-8 text") from error

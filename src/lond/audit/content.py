@@ -1,0 +1,101 @@
+"""What an image holds, in short: a hash of its content, and a coarse print of its looks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lond.data.files import FilePixels, Progress
+from lond.data.pixels import SubsetPixels
+from lond.data.squares import SquarePixels
+from lond.types import Pixels, Request, Samples
+
+SIDE = 8
+"""Rows and columns of the print of an image's looks."""
+
+BATCH = 256
+
+
+def content_hashes(samples: Samples, progress: Progress | None = None) -> list[str]:
+    """Return the SHA-256 of each image's content: of the bytes of a file, of the pixels of any other image.
+
+    Equal hashes mean equal images. The pixels of images that are resized on reading (another library's dataset) are
+    those of the resized centre square. An image without content or known to be unreadable gets "".
+    """
+    base, places = _base(samples.pixels)
+    if isinstance(base, FilePixels):
+        hashes = []
+        for done, place in enumerate(places, 1):
+            hashes.append(_file_hash(base.paths[place]))
+            if progress is not None:
+                progress(done, len(places))
+    else:
+        batches = _batches(samples.pixels, progress)
+        hashes = [_pixel_hash(image) for images in batches for image in images]
+    bad = _unreadable(base)
+    return ["" if place in bad else found for place, found in zip(places, hashes, strict=True)]
+
+
+def difference_bits(samples: Samples, progress: Progress | None = None) -> Tensor:
+    """Return ``(N, 64)`` bool, the difference hash of each image: where brightness falls from left to right.
+
+    The centre square is averaged to 8 x 9 cells. Scaling, compression and brightness hardly change the bits; another
+    picture of the same thing changes many.
+    """
+    bits = [_bits(images) for images in _batches(samples.pixels, progress)]
+    return torch.cat(bits) if bits else torch.zeros(0, SIDE * SIDE, dtype=torch.bool)
+
+
+def _bits(images: Tensor) -> Tensor:
+    grey = images.float().mean(dim=1, keepdim=True)
+    cells = functional.adaptive_avg_pool2d(grey, (SIDE, SIDE + 1)).squeeze(1)
+    return (cells[:, :, :-1] > cells[:, :, 1:]).flatten(1)
+
+
+def _base(pixels: Pixels) -> tuple[Pixels, list[int]]:
+    if isinstance(pixels, SubsetPixels):
+        base, places = _base(pixels.base)
+        return base, [places[index] for index in pixels.indices.tolist()]
+    return pixels, list(range(len(pixels)))
+
+
+def _unreadable(pixels: Pixels) -> set[int]:
+    """Return the places of the images that could not be decoded so far."""
+    if not isinstance(pixels, SquarePixels) or not pixels.problems:
+        return set()
+    names = {problem.id for problem in pixels.problems}
+    return {place for place in range(len(pixels)) if pixels.name(place) in names}
+
+
+def _file_hash(path: str) -> str:
+    try:
+        # A pipe or device would block for ever, and an empty file has no content to share with another.
+        if not Path(path).is_file() or Path(path).stat().st_size == 0:
+            return ""
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def _pixel_hash(image: Tensor) -> str:
+    digest = hashlib.sha256(str(tuple(image.shape)).encode())
+    digest.update(image.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _batches(pixels: Pixels, progress: Progress | None) -> Iterator[Tensor]:
+    """Yield ``(B, C, H, W)`` uint8 of all images in order."""
+    starts = range(0, len(pixels), BATCH)
+    requests = [Request(torch.arange(start, min(start + BATCH, len(pixels)))) for start in starts]
+    done = 0
+    for batch in pixels.stream(requests):
+        yield batch[0]
+        done += batch.shape[1]
+        if progress is not None:
+            progress(done, len(pixels))

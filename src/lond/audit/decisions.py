@@ -1,0 +1,72 @@
+"""What a person decided on the page, read from the file that the page gave them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from lond.audit.cells import read_rows, undo_neutralise
+from lond.errors import DataError
+from lond.types import Verdict
+
+
+class Choice(StrEnum):
+    """What a person said about one image."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    RELABEL = "relabel"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A person's choice, and the verdict and suggestion it was made on ("" where not known).
+
+    ``new_label`` is the label to give where the choice is to relabel.
+    """
+
+    choice: Choice
+    new_label: str = ""
+    verdict: str = ""
+    suggested_label: str = ""
+
+    @property
+    def label(self) -> str | None:
+        """The label that the person asked for, or None."""
+        if self.choice == Choice.RELABEL:
+            return self.new_label
+        accepts = self.choice == Choice.ACCEPT and self.verdict not in (Verdict.CLEAN, Verdict.FOREIGN)
+        return self.suggested_label or None if accepts else None
+
+
+def read_decisions(path: Path) -> dict[str, Decision]:
+    """Return id -> decision from a CSV file with the columns id, decision and new_label; undecided rows are left out.
+
+    Raises:
+        DataError: the file is not one of decisions, or a row contradicts itself or another.
+    """
+    decisions: dict[str, Decision] = {}
+    for number, row in enumerate(read_rows(path, ("id", "decision"), "a file of decisions from the audit's page"), 1):
+        row = {name: undo_neutralise(text) for name, text in row.items()}
+        where = f"{path}, row {number} ({row['id'][:80]!r})"
+        decision = _decision(row, where)
+        if decision is None:
+            continue
+        if decisions.setdefault(row["id"], decision) != decision:
+            raise DataError(f"{where}: the same image is decided twice, differently; keep one of the rows")
+    return decisions
+
+
+def _decision(row: dict[str, str], where: str) -> Decision | None:
+    word, new_label = row["decision"].strip().lower(), row.get("new_label", "")
+    if not word:
+        return None
+    if word not in tuple(Choice):
+        raise DataError(f"{where}: {word[:40]!r} is not a decision; it must be {', '.join(Choice)} or empty")
+    if word == Choice.RELABEL and not new_label.strip():
+        raise DataError(f"{where}: to relabel an image needs a new_label")
+    if row.get("verdict", "") not in ("", *Verdict):
+        raise DataError(f"{where}: {row['verdict'][:40]!r} is not a verdict; leave it as the page wrote it")
+    return Decision(Choice(word), new_label, row.get("verdict", ""), row.get("suggested_label", ""))

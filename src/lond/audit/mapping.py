@@ -1,0 +1,56 @@
+"""A map of the images: their learned vectors in two dimensions."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from lond.errors import ConfigError, MissingDependencyError
+
+MapKind = Literal["auto", "tsne", "pca", "none"]
+
+
+def two_dimensions(vectors: Tensor, kind: MapKind = "auto", seed: int = 0) -> list[tuple[float, float]] | None:
+    """Return a point for each of N vectors ``(N, E)``; None if no map is wanted or there are fewer than three.
+
+    "tsne" is t-SNE (openTSNE), started from the principal components; "auto" takes it if it is installed, else "pca".
+
+    Raises:
+        ConfigError: the kind is unknown.
+        MissingDependencyError: t-SNE is asked for and openTSNE is not installed.
+    """
+    if kind not in ("auto", "tsne", "pca", "none"):
+        raise ConfigError(f"there is no map {kind!r}; choose auto, tsne, pca or none")
+    if kind == "none" or len(vectors) < 3:
+        return None
+    plane = principal_plane(vectors)
+    if kind == "tsne" or (kind == "auto" and find_spec("openTSNE") is not None):
+        plane = _tsne(vectors, plane, seed)
+    return [(float(x), float(y)) for x, y in plane.tolist()]
+
+
+def principal_plane(vectors: Tensor) -> Tensor:
+    """Return the coordinates ``(N, 2)`` on the first two principal components; signs are fixed."""
+    centred = (vectors - vectors.mean(dim=0)).double()
+    _, basis = torch.linalg.eigh(centred.T @ centred)
+    axes = basis[:, -2:].flip(1)
+    if axes.shape[1] < 2:
+        axes = torch.cat([axes, torch.zeros_like(axes)], dim=1)
+    largest = axes.abs().argmax(dim=0)
+    signs = axes[largest, torch.arange(2)].sign()
+    plane: Tensor = (centred @ (axes * signs)).float()
+    return plane
+
+
+def _tsne(vectors: Tensor, start: Tensor, seed: int) -> Tensor:
+    try:
+        from openTSNE import TSNE
+    except ImportError as error:
+        raise MissingDependencyError("a t-SNE map needs openTSNE: pip install 'lond[audit]', or choose pca") from error
+    spread = start[:, 0].std().clamp_min(torch.finfo(torch.float32).tiny)
+    perplexity = min(30.0, max(1.0, (len(vectors) - 1) / 3))
+    model = TSNE(perplexity=perplexity, initialization=(1e-4 * start / spread).numpy(), random_state=seed, n_jobs=-1)
+    return torch.from_numpy(model.fit(vectors.numpy()).copy())

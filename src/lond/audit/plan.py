@@ -1,0 +1,96 @@
+"""What would become of every image of a corrected set, and why; nothing is written here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+SHOWN = 20
+"""Most changes of label that a description lists."""
+
+
+class Action(StrEnum):
+    """What becomes of an image."""
+
+    KEEP = "keep"
+    RELABEL = "relabel"
+    LEAVE_OUT = "leave out"
+
+
+@dataclass(frozen=True)
+class PlannedImage:
+    """One image: ``label`` is the one it gets ("" for none), ``given`` the one it had, ``why`` a few words."""
+
+    id: str
+    path: str
+    given: str
+    label: str
+    action: Action
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of N images, in the order of the audit's table."""
+
+    images: tuple[PlannedImage, ...]
+
+    def __len__(self) -> int:
+        """Return the number of images, those left out among them."""
+        return len(self.images)
+
+    def __str__(self) -> str:
+        """Return the description."""
+        return self.describe()
+
+    @property
+    def kept(self) -> tuple[PlannedImage, ...]:
+        """The images of the corrected set."""
+        return tuple(image for image in self.images if image.action != Action.LEAVE_OUT)
+
+    def counts(self) -> dict[Action, int]:
+        """Return the number of images by action."""
+        found = Counter(image.action for image in self.images)
+        return {action: found[action] for action in Action}
+
+    def reasons(self) -> dict[tuple[Action, str], int]:
+        """Return the number of images by action and reason, most frequent first within an action."""
+        found = Counter((image.action, image.why) for image in self.images)
+        order = list(Action)
+        return dict(sorted(found.items(), key=lambda item: (order.index(item[0][0]), -item[1], item[0][1])))
+
+    def changes(self) -> dict[tuple[str, str], int]:
+        """Return the number of images by given and new label where they differ, most frequent first."""
+        found = Counter((image.given, image.label) for image in self.images if image.action == Action.RELABEL)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def lost_classes(self) -> list[str]:
+        """Return the given labels that no image of the corrected set carries."""
+        return sorted({image.given for image in self.images} - {image.label for image in self.kept} - {""})
+
+    def describe(self) -> str:
+        """Return a summary for a person to read before anything is written."""
+        counts = self.counts()
+        lines = [
+            f"{len(self.kept)} of {len(self)} images stay, {counts[Action.RELABEL]} of them under another label; "
+            f"{counts[Action.LEAVE_OUT]} are left out"
+        ]
+        lines += [f"  {action:<9} {count:>8}  {why}" for (action, why), count in self.reasons().items()]
+        changes = self.changes()
+        if changes:
+            lines.append("labels that change:")
+            shown = list(changes.items())[:SHOWN]
+            lines += [f"  {count:>8}  {_name(old)} -> {_name(new)}" for (old, new), count in shown]
+            if len(changes) > SHOWN:
+                lines.append(f"  ... and {len(changes) - SHOWN} other pairs")
+        lost = self.lost_classes()
+        if lost:
+            lines.append(f"classes that lose all their images: {', '.join(_name(name) for name in lost)}")
+        return "\n".join(lines)
+
+
+def _name(label: str) -> str:
+    """Return a label for a terminal, where control characters of a hostile name could do harm."""
+    text = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in label)
+    return text[:60] or "(no label)"

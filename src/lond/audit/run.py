@@ -1,0 +1,380 @@
+"""The audit: from images with doubtful labels to a table, estimated rates, a map and a page."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lond.audit.duplicates import DuplicateGroups, Leak, content_hashes, difference_bits, find_duplicates, find_leaks
+from lond.audit.extractors import ExtractorSettings
+from lond.audit.features import Computed, FeatureCache, Progress, compute_features
+from lond.audit.learn import Learned, default_folds, head_config, learn
+from lond.audit.mapping import MapKind, two_dimensions
+from lond.audit.page import Page, write_page
+from lond.audit.rates import RateSettings, confusions, estimate_rates
+from lond.audit.table import AuditTable, write_csv, write_parquet
+from lond.config import to_dict
+from lond.data.features import FeaturePixels
+from lond.data.options import ReadOptions
+from lond.data.sources import has_split, load
+from lond.data.split import take
+from lond.data.squares import SquarePixels
+from lond.errors import ConfigError, DataError, MissingDependencyError
+from lond.identify import judge as judge_labels
+from lond.runs.decision import FALSE_ALARM_RATE
+from lond.train.log import write_json
+from lond.train.runtime import RuntimeSettings
+from lond.types import UNLABELLED, Request, Samples, Verdict
+
+PAGE = "audit.html"
+
+FEW = 10
+"""A class of fewer images is warned about."""
+
+NOWHERE = (math.nan, math.nan)
+
+THUMBNAIL = 96
+"""Longest side of a small picture, in pixels."""
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """How an audit is made."""
+
+    extractor: ExtractorSettings = ExtractorSettings()
+    epochs: int = 15
+    """Epochs in which the heads are trained on the features, a third of them warm-up."""
+    seed: int = 0
+    folds: int = 0
+    """In how many parts the images are judged, each by heads trained on the others; 0 = by their number, 2 to 5."""
+    false_alarm_rate: float = FALSE_ALARM_RATE
+    """Share of known images that may be called foreign."""
+    neighbours: int = 8
+    """Nearest images that the table names."""
+    map: MapKind = "auto"
+    """"tsne", "pca", "none", or "auto": t-SNE if openTSNE is installed, else principal components."""
+    max_page_bytes: int = 40_000_000
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.epochs < 2 or self.neighbours < 1:
+            raise ConfigError("an audit needs at least 2 epochs and 1 neighbour")
+        if self.folds < 0 or self.folds == 1:
+            raise ConfigError("folds must be at least 2, or 0 to choose by the number of images")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found: a table of all images, a summary, a map, and access to the pictures."""
+
+    title: str
+    table: AuditTable
+    class_names: tuple[str, ...]
+    summary: dict[str, Any]
+    positions: list[tuple[float, float]] | None
+    thumbnail: Callable[[int], Image.Image | None]
+
+    def save(self, folder: Path, *, max_page_bytes: int = 40_000_000) -> list[Path]:
+        """Write ``audit.csv``, ``audit.parquet`` (if pyarrow is installed), ``summary.json`` and ``audit.html``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / name for name in ("audit.csv", "summary.json")]
+        write_csv(paths[0], self.table)
+        write_json(paths[1], self.summary)
+        with suppress(MissingDependencyError):
+            write_parquet(folder / "audit.parquet", self.table)
+            paths.append(folder / "audit.parquet")
+        page = Page(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
+        write_page(folder / PAGE, page, max_bytes=max_page_bytes)
+        return [*paths, folder / PAGE]
+
+
+def audit(
+    source: object,
+    *,
+    test: object = None,
+    settings: AuditSettings | None = None,
+    cache: Path | None = None,
+    folder: Path | None = None,
+    runtime: RuntimeSettings | None = None,
+    read: ReadOptions | None = None,
+    progress: Callable[[str], Progress] | None = None,
+) -> Audit:
+    """Audit a set of images; see ``lond.data.load`` for what a source may be.
+
+    Args:
+        source: the images and their doubtful labels.
+        test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
+        settings: how.
+        cache: folder of computed features, used again next time; None keeps them for this call only.
+        folder: where the trained run is kept, and resumed from; None keeps it in memory.
+        runtime: device and threads.
+        read: how a source is read.
+        progress: gives a progress function for a named piece of work.
+
+    Raises:
+        DataError: the source cannot be audited.
+    """
+    settings, runtime = settings or AuditSettings(), runtime or RuntimeSettings()
+    options = replace(read or ReadOptions(), size=settings.extractor.size)
+    samples = load(source, options=options)
+    notes = first_look(samples)
+    with _kept(cache) as place:
+        return _audit(
+            source, test, samples, notes, options, folder, _Work(settings, runtime, place, progress or _quiet)
+        )
+
+
+def _quiet(name: str) -> Progress:
+    return lambda done, total: None
+
+
+@contextmanager
+def _kept(cache: Path | None) -> Iterator[Path]:
+    """Give the folder of computed features, a passing one if there is none."""
+    if cache is not None:
+        yield cache
+        return
+    with tempfile.TemporaryDirectory() as passing:
+        yield Path(passing)
+
+
+def _audit(
+    source: object,
+    test: object,
+    samples: Samples,
+    notes: list[str],
+    options: ReadOptions,
+    folder: Path | None,
+    work: _Work,
+) -> Audit:
+    settings = work.settings
+    hashes, computed = work.features(samples)
+    plain = torch.from_numpy(computed.features[:, 0]).float()
+    bits = difference_bits(samples, work.progress("looks"))
+    groups = find_duplicates(hashes, samples.labels, plain, bits)
+    leaks = work.leaks(source, test, samples, options, hashes, plain, bits)
+    rows, training = training_rows(samples, computed, groups)
+    learned = learn(
+        replace(training, pixels=FeaturePixels(computed.features[rows.numpy()])),
+        head_config(len(rows), settings.epochs, settings.seed),
+        folder,
+        work.runtime,
+        folds=settings.folds or default_folds(len(rows)),
+        shown_neighbours=settings.neighbours,
+        false_alarm_rate=settings.false_alarm_rate,
+    )
+    found = _Found(samples, computed, groups, rows, learned)
+    return found.audit(settings, notes, leaks)
+
+
+def first_look(samples: Samples) -> list[str]:
+    """Return what should be known before anything is learned: tiny and empty classes, files left out.
+
+    Raises:
+        DataError: there is nothing to audit.
+    """
+    if samples.num_classes < 2:
+        raise DataError(
+            f"{samples.origin} has {samples.num_classes} class(es); an audit compares at least two, "
+            "e.g. one folder of images a class"
+        )
+    counts = torch.bincount(samples.labels[samples.labels >= 0], minlength=samples.num_classes).tolist()
+    named = zip(samples.class_names, counts, strict=True)
+    notes = [
+        f"class {name!r} has only {count} image(s); its verdicts are guesses" for name, count in named if count < FEW
+    ]
+    unlabelled = int((samples.labels == UNLABELLED).sum())
+    if unlabelled:
+        notes.append(f"{unlabelled} image(s) have no label; they are judged but not learned from")
+    if samples.problems:
+        notes.append(f"{len(samples.problems)} file(s) or folder(s) were left out; the reasons are listed")
+    return notes
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The costly parts, with their progress."""
+
+    settings: AuditSettings
+    runtime: RuntimeSettings
+    cache: Path
+    progress: Callable[[str], Progress]
+
+    def features(self, samples: Samples) -> tuple[list[str], Computed]:
+        """Return content hashes and features of all images."""
+        hashes = content_hashes(samples, self.progress("reading"))
+        device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
+        if self.runtime.threads:
+            torch.set_num_threads(self.runtime.threads)
+        store = FeatureCache(self.cache, self.settings.extractor)
+        return hashes, compute_features(samples, hashes, store, device, self.progress("features"))
+
+    def leaks(
+        self,
+        source: object,
+        test: object,
+        samples: Samples,
+        options: ReadOptions,
+        hashes: list[str],
+        features: Tensor,
+        bits: Tensor,
+    ) -> list[dict[str, Any]]:
+        """Return which images are in the test set as well."""
+        if test is None and not has_split(source, "test", options):
+            return []
+        others = load(source if test is None else test, "test", class_names=samples.class_names, options=options)
+        other_hashes, computed = self.features(others)
+        other_features = torch.from_numpy(computed.features[:, 0]).float()
+        other_bits = difference_bits(others, self.progress("looks"))
+        leaks: list[Leak] = find_leaks(hashes, other_hashes, features, other_features, bits, other_bits)
+        return [
+            {"id": samples.ids[leak.train], "test_id": others.ids[leak.test], "exact": leak.exact} for leak in leaks
+        ]
+
+
+def training_rows(samples: Samples, computed: Computed, groups: DuplicateGroups) -> tuple[Tensor, Samples]:
+    """Return the places of the images to learn from, and those images.
+
+    Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none.
+    """
+    usable = ~groups.exact.clone()
+    usable[list(computed.unreadable)] = False
+    rows = usable.nonzero().squeeze(1)
+    if len(rows) < 2:
+        raise DataError(f"fewer than two images of {samples.origin} can be read")
+    labels = torch.where(groups.conflict, UNLABELLED, samples.labels)
+    return rows, take(samples.with_labels(labels, samples.true_labels), rows)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Everything that was found out, on its way into the table. ``rows`` are the places that were learned from."""
+
+    samples: Samples
+    computed: Computed
+    groups: DuplicateGroups
+    rows: Tensor
+    learned: Learned
+
+    def audit(self, settings: AuditSettings, notes: list[str], leaks: list[dict[str, Any]]) -> Audit:
+        """Put table, summary and map together."""
+        at = self._own_row()
+        verdicts = self._verdicts(at)
+        table = self._table(at, verdicts)
+        positions = two_dimensions(self.learned.embeddings, settings.map, settings.seed)
+        # The page leaves images without a place, the unreadable ones, off the map.
+        spread = None if positions is None else [positions[row] if row >= 0 else NOWHERE for row in at.tolist()]
+        summary = self._summary(verdicts, notes, leaks) | {"settings": to_dict(settings)}
+        return Audit(
+            f"Audit of {Path(self.samples.origin).name or self.samples.origin}",
+            table,
+            self.samples.class_names,
+            summary,
+            spread,
+            self._thumbnail,
+        )
+
+    def _own_row(self) -> Tensor:
+        """Return for each image the row of what was learned about it (a copy has its original's), -1 if unreadable."""
+        row = torch.full((len(self.samples),), -1)
+        row[self.rows] = torch.arange(len(self.rows))
+        copies = self.groups.exact.nonzero().squeeze(1)
+        row[copies] = row[self.groups.first[copies]]
+        return row
+
+    def _verdicts(self, at: Tensor) -> list[Verdict]:
+        prediction, decision = self.learned.prediction, self.learned.decision
+        threshold = math.inf if decision is None else decision.threshold
+        chosen = at.clamp_min(0)
+        verdicts = judge_labels(
+            self.samples.labels, prediction.probabilities.argmax(dim=1)[chosen], prediction.scores[chosen], threshold
+        )
+        for place in range(len(verdicts)):
+            if at[place] < 0:
+                verdicts[place] = Verdict.UNREADABLE
+            elif self.groups.conflict[place]:
+                verdicts[place] = Verdict.DUPLICATE_CONFLICT
+        return verdicts
+
+    def _table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
+        learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
+        best = learned.prediction.probabilities.max(dim=1)
+        partition = learned.partition
+        assert partition.neighbour_margin is not None
+        assert partition.negative_margin is not None
+        rows = at.tolist()
+        silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
+        near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
+        repeated, exact = self.groups.first.tolist(), self.groups.exact.tolist()
+
+        def column(values: Tensor) -> tuple[float, ...]:
+            found = values.tolist()
+            return tuple(found[row] if row >= 0 else math.nan for row in rows)
+
+        suggested = [names[c] for c in best.indices.tolist()]
+        return AuditTable(
+            id=ids,
+            path=ids,
+            label=tuple(names[label] if label >= 0 else "" for label in self.samples.labels.tolist()),
+            verdict=tuple(map(str, verdicts)),
+            suggested_label=tuple("" if v in silent else suggested[row] for v, row in zip(verdicts, rows, strict=True)),
+            confidence=tuple(
+                math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
+            ),
+            neighbour_margin=column(partition.neighbour_margin),
+            negative_margin=column(partition.negative_margin),
+            foreign_score=column(learned.prediction.scores),
+            p_value=column(learned.p_values()),
+            duplicate_of=tuple(ids[repeated[place]] if copy else "" for place, copy in enumerate(exact)),
+            reason=tuple(self.computed.unreadable.get(place, "") for place in range(len(ids))),
+            neighbours=tuple(near),
+        )
+
+    def _summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:
+        learned, names = self.learned, self.samples.class_names
+        decision = learned.decision
+        told = [verdicts[place] for place in self.rows.tolist()]
+        labels = self.samples.labels[self.rows]
+        probabilities = learned.prediction.probabilities
+        calibration = None if decision is None else len(decision.known_scores)
+        p_values = None if decision is None else learned.p_values()
+        rates = estimate_rates(labels, probabilities, told, names, p_values, RateSettings(calibration=calibration))
+        return {
+            "images": len(self.samples),
+            "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},
+            "rates": rates.as_dict(),
+            "confusions": confusions(labels, probabilities.argmax(dim=1), told, names),
+            "notes": notes,
+            "problems": [
+                *({"id": self.samples.ids[place], "reason": why} for place, why in self.computed.unreadable.items()),
+                *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
+            ],
+            "leaks": leaks,
+            "threshold": None if decision is None else decision.threshold,
+        }
+
+    def _thumbnail(self, place: int) -> Image.Image | None:
+        """Return a small picture of one image."""
+        if place in self.computed.unreadable:
+            return None
+        pixels = self.samples.pixels
+        if isinstance(pixels, SquarePixels):
+            picture = pixels.picture(place)
+        else:
+            (images,) = pixels.stream([Request(torch.tensor([place]))])
+            array = images[0, 0].permute(1, 2, 0).contiguous().numpy()
+            picture = Image.fromarray(array if array.shape[2] == 3 else array[:, :, 0])
+        if picture is not None:
+            picture = picture.convert("RGB")
+            picture.thumbnail((THUMBNAIL, THUMBNAIL))
+        return picture

@@ -1,0 +1,139 @@
+"""The commands about audits: parsing and printing only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+from lond.audit.extractors import ExtractorSettings
+from lond.audit.features import Progress as Tell
+from lond.audit.run import PAGE, Audit, AuditSettings
+from lond.audit.run import audit as run_audit
+from lond.audit.table import read_audit
+from lond.errors import ConfigError
+from lond.runs.decision import FALSE_ALARM_RATE
+from lond.train.runtime import RuntimeSettings
+
+out = Console()
+
+
+def audit(
+    source: Annotated[str, typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
+    test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
+    backbone: Annotated[str, typer.Option(help="Frozen network: efficientnet-lite0 or timm:<model>.")] = (
+        "efficientnet-lite0"
+    ),
+    size: Annotated[int, typer.Option(help="Side of the images that the network sees.")] = 224,
+    epochs: Annotated[int, typer.Option(help="Epochs in which the heads are trained.")] = 15,
+    folds: Annotated[int, typer.Option(help="Parts in which images are judged; 0 = by their number, 2 to 5.")] = 0,
+    rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
+    map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",
+    cache: Annotated[Path | None, typer.Option(help="Folder of computed features; OUT/features if left out.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
+    accelerator: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
+    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
+) -> None:
+    """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
+    settings = AuditSettings(
+        extractor=ExtractorSettings(backbone=backbone, size=size),
+        epochs=epochs,
+        seed=seed,
+        folds=folds,
+        false_alarm_rate=rate,
+        map=map_kind,  # type: ignore[arg-type]  # the user's word; the map checks it
+    )
+    with _bars() as bars:
+        found = run_audit(
+            source,
+            test=test or None,
+            settings=settings,
+            cache=cache or folder / "features",
+            folder=folder / "heads",
+            runtime=RuntimeSettings(accelerator, threads=threads),
+            progress=bars,
+        )
+    written = found.save(folder, max_page_bytes=settings.max_page_bytes)
+    _print_summary(found)
+    out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
+
+
+def apply(
+    table: Annotated[Path, typer.Argument(help="audit.csv or audit.parquet of an audit.")],
+    decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
+    save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
+    link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
+    confidence: Annotated[float, typer.Option(help="Least confidence of a label that is changed.")] = 0.9,
+    p_value: Annotated[float, typer.Option(help="Largest p-value of an image that is left out as foreign.")] = 0.01,
+    keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Leave foreign images in.")] = False,
+    drop_undecided: Annotated[
+        bool, typer.Option("--drop-undecided", help="Leave out what the audit is not sure about.")
+    ] = False,
+    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Keep one of exact copies.")] = False,
+    new_labels: Annotated[bool, typer.Option("--new-labels", help="Accept decided labels that are no class.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
+) -> None:
+    """Show, and with --write make, the corrected set of an audit; originals are never touched."""
+    if write and save is None:
+        raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
+    plan = plan_corrections(
+        read_audit(table),
+        read_decisions(decisions) if decisions else None,
+        min_confidence=confidence,
+        drop_foreign=not keep_foreign,
+        max_p_value=p_value,
+        keep_undecided=not drop_undecided,
+        drop_copies=drop_copies,
+        allow_new_labels=new_labels,
+    )
+    out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
+    if not write or save is None:
+        out.print("nothing was written; add --out and --write to do so")
+        return
+    if save.suffix == ".csv":
+        write_corrected_csv(save, plan, root)
+    elif root is None:
+        raise ConfigError("a folder of links needs --root, the folder that was audited")
+    else:
+        write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
+    out.print(f"written: {save}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _bars() -> Iterator[Any]:
+    """Give named progress bars, on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+
+        def bar(name: str) -> Tell:
+            task = progress.add_task(name, total=None)
+            return lambda done, total: progress.update(task, completed=done, total=total)
+
+        yield bar
+
+
+def _print_summary(found: Audit) -> None:
+    table = Table("verdict", "images", title=found.title, title_justify="left")
+    for verdict, count in found.summary["counts"].items():
+        table.add_row(verdict, str(count))
+    out.print(table)
+    for name, title in (("closed", "wrong labels among known images"), ("open", "foreign images")):
+        share = found.summary["rates"].get(name)
+        if share:
+            low, high = 100 * share["low"], 100 * share["high"]
+            out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %)")
+    notes = [*found.summary["notes"], *(f"{p['id']}: {p['reason']}" for p in found.summary["problems"][:10])]
+    if found.summary["leaks"]:
+        notes.append(f"{len(found.summary['leaks'])} image(s) are in the test set as well (summary.json)")
+    for note in notes:
+        out.print(f"note: {note}", markup=False, soft_wrap=True)

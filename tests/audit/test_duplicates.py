@@ -1,0 +1,161 @@
+"""Groups of images that repeat each other, conflicts of their labels, and leaks between splits."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from lond.audit.duplicates import DuplicateGroups, Leak, NearSettings, find_duplicates, find_leaks
+from lond.errors import ConfigError, DataError
+from lond.types import FOREIGN, UNLABELLED
+
+
+def unit(count: int, seed: int = 0) -> Tensor:
+    """Return vectors that are far from each other."""
+    vectors = torch.randn(count, 64, generator=torch.Generator().manual_seed(seed))
+    return torch.nn.functional.normalize(vectors, dim=1)
+
+
+def labels(*values: int) -> Tensor:
+    return torch.tensor(values, dtype=torch.long)
+
+
+def assert_sound(found: DuplicateGroups) -> None:
+    """Check what holds for any groups."""
+    count = len(found.groups)
+    for tensor in (found.first, found.exact, found.conflict, found.weights):
+        assert tensor.shape == (count,)
+    alone = found.groups < 0
+    assert torch.equal(found.first[alone], torch.arange(count)[alone])
+    assert not (found.exact | found.conflict)[alone].any()
+    assert torch.equal(found.groups[found.first], found.groups)
+    assert torch.equal(found.weights, (~found.exact).float())
+    assert not found.exact[found.first[found.exact]].any()
+
+
+def test_nothing_and_one() -> None:
+    for count in (0, 1):
+        for features in (None, unit(count)):
+            found = find_duplicates(["x"] * count, labels(*[0] * count), features)
+            assert_sound(found)
+            assert found.groups.tolist() == [-1] * count
+            assert found.first.tolist() == list(range(count))
+
+
+def test_exact_copies() -> None:
+    found = find_duplicates(["a", "b", "a", "", "", "a", "b"], labels(0, 1, 0, 2, 2, 0, 1))
+    assert_sound(found)
+    assert found.groups.tolist() == [0, 1, 0, -1, -1, 0, 1]
+    assert found.first.tolist() == [0, 1, 0, 3, 4, 0, 1]
+    assert found.exact.tolist() == [False, False, True, False, False, True, True]
+    assert not found.conflict.any()
+    assert found.weights.tolist() == [1, 1, 0, 1, 1, 0, 0]
+
+
+def test_conflicts_leave_the_unlabelled_alone() -> None:
+    given = labels(0, UNLABELLED, 1, 2, UNLABELLED, FOREIGN, 3)
+    found = find_duplicates(["a", "a", "a", "b", "b", "c", "c"], given)
+    assert_sound(found)
+    assert found.conflict.tolist() == [True, False, True, False, False, True, True]
+
+
+def test_the_representative_carries_a_label() -> None:
+    found = find_duplicates(["a", "a", "a", "b", "b"], labels(UNLABELLED, 1, 1, UNLABELLED, UNLABELLED))
+    assert_sound(found)
+    assert found.first.tolist() == [1, 1, 1, 3, 3]
+    assert found.weights.tolist() == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("same_content", [True, False])
+@pytest.mark.parametrize("count", [2, 30, 300])
+def test_all_identical(count: int, same_content: bool) -> None:
+    hashes = ["a"] * count if same_content else [str(number) for number in range(count)]
+    features = unit(1).expand(count, -1)
+    found = find_duplicates(hashes, torch.zeros(count, dtype=torch.long), features, settings=NearSettings(neighbours=3))
+    assert_sound(found)
+    assert not found.groups.any() and not found.first.any()
+    assert int(found.exact.sum()) == (count - 1 if same_content else 0)
+
+
+def test_near_duplicates_chain_and_keep_their_exact_twin() -> None:
+    features = unit(6)
+    features[3] = features[1] + 0.02 * unit(1, 1)[0]
+    features[5] = features[3]
+    found = find_duplicates(["a", "b", "c", "d", "e", "d"], labels(0, 0, 0, 1, 0, 1), features)
+    assert_sound(found)
+    assert found.groups.tolist() == [-1, 0, -1, 0, -1, 0]
+    assert found.first.tolist() == [0, 1, 2, 1, 4, 3]
+    assert found.exact.tolist() == [False] * 5 + [True]
+    assert found.conflict.tolist() == [False, True, False, True, False, True]
+
+
+def test_copies_do_not_crowd_out_a_near_duplicate() -> None:
+    features = unit(1).expand(20, -1).clone()
+    features[19] += 0.02 * unit(1, 1)[0]
+    for hashes in (["a"] * 19 + ["b"], [str(number) for number in range(20)]):
+        settings = NearSettings(neighbours=2)
+        found = find_duplicates(hashes, torch.zeros(20, dtype=torch.long), features, settings=settings)
+        assert not found.groups.any()
+
+
+def test_threshold_and_looks_decide() -> None:
+    angle = torch.tensor([0.0, 0.1, 0.25])
+    features = torch.stack([angle.cos(), angle.sin()], dim=1)
+    given, hashes = labels(0, 0, 0), ["a", "b", "c"]
+    assert find_duplicates(hashes, given, features).groups.tolist() == [0, 0, 0]
+    strict = find_duplicates(hashes, given, features, settings=NearSettings(threshold=0.99))
+    assert strict.groups.tolist() == [0, 0, -1]
+    bits = torch.zeros(3, 64, dtype=torch.bool)
+    bits[0, :5] = True
+    assert find_duplicates(hashes, given, features, bits).groups.tolist() == [-1, 0, 0]
+    loose = find_duplicates(hashes, given, features, bits, NearSettings(max_bits=5))
+    assert loose.groups.tolist() == [0, 0, 0]
+
+
+def test_identical_vectors_at_threshold_one() -> None:
+    features = unit(4)[[0, 1, 0, 2]] * 3
+    found = find_duplicates(list("abcd"), labels(0, 0, 0, 0), features.half(), settings=NearSettings(threshold=1.0))
+    assert found.groups.tolist() == [0, -1, 0, -1]
+
+
+def test_unreadable_images_repeat_nothing() -> None:
+    features = unit(1).expand(4, -1).clone()
+    assert find_duplicates(["", "", "", ""], labels(0, 1, 0, 1), features).groups.tolist() == [-1] * 4
+    features[2:] = torch.nan
+    assert find_duplicates(list("abcd"), labels(0, 0, 0, 0), features).groups.tolist() == [0, 0, -1, -1]
+
+
+def test_lengths_and_settings_are_checked() -> None:
+    with pytest.raises(DataError, match="differ in length"):
+        find_duplicates(["a"], labels(0, 1))
+    with pytest.raises(DataError, match="differ in length"):
+        find_leaks(["a"], ["b"], unit(2), unit(1))
+    for wrong in ({"threshold": 0.0}, {"threshold": 1.1}, {"neighbours": 0}, {"max_bits": -1}):
+        with pytest.raises(ConfigError):
+            NearSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_exact_leaks_name_every_image_once_at_least() -> None:
+    assert find_leaks([], []) == find_leaks(["a"], []) == find_leaks([""], [""]) == []
+    leaks = find_leaks(["a", "b", "a", ""], ["c", "a", "", "a", "a"])
+    assert leaks == [Leak(0, 1, True), Leak(2, 1, True), Leak(0, 3, True), Leak(0, 4, True)]
+    many = find_leaks(["a"] * 1000, ["a"] * 1000)
+    assert len(many) == 1999
+
+
+def test_near_leaks() -> None:
+    train, test = unit(5), unit(4, 7)
+    test[2] = train[4] + 0.02 * unit(1, 1)[0]
+    test[3] = train[0]
+    hashes = list("abcde"), ["v", "w", "x", "a"]
+    assert find_leaks(*hashes, train, test) == [Leak(4, 2, False), Leak(0, 3, True)]
+    bits = torch.zeros(5, 64, dtype=torch.bool), torch.ones(4, 64, dtype=torch.bool)
+    assert find_leaks(*hashes, train, test, *bits) == [Leak(0, 3, True)]
+    assert find_leaks(*hashes, train, test, *bits, NearSettings(max_bits=64))[0] == Leak(4, 2, False)
+    assert find_leaks([""] * 5, [""] * 4, train, test) == []
+
+
+def test_near_leaks_need_both_sets() -> None:
+    with pytest.raises(DataError, match="both sets"):
+        find_leaks(["a"], ["b"], unit(1))
+    with pytest.raises(DataError, match="both sets"):
+        find_leaks(["a"], ["b"], unit(1), unit(1), torch.zeros(1, 64, dtype=torch.bool))

@@ -1,0 +1,154 @@
+"""The audit from end to end, with a stand-in for the frozen network."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
+
+import lond.audit.features
+from lond.audit.extractors import ExtractorSettings
+from lond.audit.run import Audit, AuditSettings, audit
+from lond.audit.table import read_audit
+from lond.data.options import ReadOptions
+from lond.errors import ConfigError, DataError
+from lond.train.runtime import RuntimeSettings
+
+SETTINGS = AuditSettings(ExtractorSettings(size=16), epochs=8, folds=3, map="pca", neighbours=3)
+
+
+def run(source: object, **options: object) -> Audit:
+    return audit(
+        source,
+        settings=options.pop("settings", SETTINGS),
+        runtime=RuntimeSettings("cpu", threads=1),
+        read=ReadOptions(num_workers=0),
+        **options,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.audit.features, "Extractor", PoolFeatures)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("images")
+    write_folder(root)
+    add_trouble(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Audit:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lond.audit.features, "Extractor", PoolFeatures)
+        return run(folder)
+
+
+def rows(found: Audit) -> dict[str, dict[str, object]]:
+    return {row["id"]: row for row in found.table.rows()}
+
+
+def test_wrong_labels_and_foreign_images_are_told_apart(found: Audit) -> None:
+    plain = [row for row in found.table.rows() if row["id"].split("/")[1][0] in "rgbo" and "_" in row["id"]]
+    judged = Counter((truth(row["id"]), row["verdict"]) for row in plain)
+    assert judged["clean", "clean"] >= 0.9 * sum(n for (kind, _), n in judged.items() if kind == "clean")
+    assert judged["mislabelled", "mislabelled"] >= 15
+    assert judged["foreign", "foreign"] >= 4
+    assert judged["clean", "foreign"] <= 0.1 * sum(n for (kind, _), n in judged.items() if kind == "clean")
+    for row in plain:
+        if row["verdict"] == "mislabelled" and truth(row["id"]) == "mislabelled":
+            assert row["suggested_label"] == row["id"].split("/")[1].rsplit("_", 1)[0]
+            assert 0.3 < row["confidence"] <= 1
+
+
+def test_copies_conflicts_and_unreadable_files(found: Audit) -> None:
+    table = rows(found)
+    assert table["red/broken.png"]["verdict"] == "unreadable"
+    assert table["red/broken.png"]["reason"]
+    assert math.isnan(table["red/broken.png"]["foreign_score"])
+    again, original = table["green/again.png"], table["green/green_20.png"]
+    assert {again["duplicate_of"], original["duplicate_of"]} == {"", "green/green_20.png"} or again[
+        "duplicate_of"
+    ] == ""
+    assert again["foreign_score"] == original["foreign_score"]
+    assert table["red/elsewhere.png"]["verdict"] == table["blue/blue_20.png"]["verdict"] == "duplicate conflict"
+
+
+def test_neighbours_are_other_images(found: Audit) -> None:
+    for row in found.table.rows():
+        assert row["id"] not in row["neighbours"]
+        assert len(row["neighbours"]) == (0 if row["verdict"] == "unreadable" else 3)
+
+
+def test_p_values_are_smaller_for_foreign_images(found: Audit) -> None:
+    foreign = [row["p_value"] for row in found.table.rows() if "other_" in row["id"]]
+    clean = [row["p_value"] for row in found.table.rows() if row["verdict"] == "clean"]
+    assert sum(foreign) / len(foreign) < 0.5 * sum(clean) / len(clean)
+
+
+def test_the_summary_counts_what_the_table_says(found: Audit) -> None:
+    assert found.summary["images"] == len(found.table)
+    assert found.summary["counts"] == dict(Counter(found.table.verdict))
+    rates = found.summary["rates"]
+    assert rates["closed"]["low"] <= rates["closed"]["estimate"] <= rates["closed"]["high"]
+    assert 0.05 < rates["closed"]["estimate"] < 0.3
+    assert {"red", "green", "blue"} == {entry["class"] for entry in rates["by_class"]}
+    assert found.summary["confusions"][0]["images"] >= 5
+    assert [problem["id"] for problem in found.summary["problems"]] == ["red/broken.png"]
+
+
+def test_it_is_saved_as_table_summary_and_page(found: Audit, tmp_path: Path) -> None:
+    paths = found.save(tmp_path / "out")
+    assert {path.name for path in paths} >= {"audit.csv", "summary.json", "audit.html"}
+    assert read_audit(tmp_path / "out" / "audit.csv").verdict == found.table.verdict
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["images"] == len(found.table)
+    assert "Audit of" in (tmp_path / "out" / "audit.html").read_text(encoding="utf-8")
+
+
+def test_a_second_audit_reads_what_the_first_one_left(folder: Path, tmp_path: Path, found: Audit) -> None:
+    place = {"cache": tmp_path / "cache", "folder": tmp_path / "heads"}
+    first = run(folder, **place)
+    assert first.table == run(folder, **place).table
+    assert first.table.verdict == found.table.verdict
+
+
+def test_leaks_into_a_test_set_are_listed(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "test"
+    write_folder(other, each=3, foreign=0, wrong=0)
+    copied = other / "green" / "leaked.png"
+    copied.write_bytes((folder / "green" / "green_25.png").read_bytes())
+    leaks = run(folder, test=str(other)).summary["leaks"]
+    assert {"id": "green/green_25.png", "test_id": "green/leaked.png", "exact": True} in leaks
+
+
+def test_tiny_classes_and_missing_labels_are_noted(tmp_path: Path) -> None:
+    write_folder(tmp_path, foreign=0, wrong=0)
+    for extra in sorted((tmp_path / "red").glob("*.png"))[5:]:
+        extra.unlink()
+    notes = " ".join(run(tmp_path).summary["notes"])
+    assert "class 'red' has only 5 image(s)" in notes
+
+
+def test_nothing_to_compare_is_refused_before_any_work(tmp_path: Path) -> None:
+    write_folder(tmp_path / "one", foreign=0, wrong=0)
+    for name in ("green", "blue"):
+        for image in (tmp_path / "one" / name).glob("*"):
+            image.unlink()
+        (tmp_path / "one" / name).rmdir()
+    with pytest.raises(DataError, match="class"):
+        run(tmp_path / "one")
+    with pytest.raises(DataError, match="there is no file or folder"):
+        run(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("values", [{"epochs": 1}, {"neighbours": 0}, {"folds": 1}, {"folds": -1}])
+def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
+    with pytest.raises(ConfigError):
+        AuditSettings(**values)

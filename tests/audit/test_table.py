@@ -1,0 +1,190 @@
+"""The audit's table: what is written comes back, whatever the names, and wrong files are refused."""
+
+import csv
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lond.audit.cells import SEPARATOR, join_texts, neutralise, split_texts, undo_neutralise
+from lond.audit.table import (
+    NUMBERS,
+    TEXTS,
+    AuditTable,
+    read_audit,
+    read_csv,
+    read_parquet,
+    write_csv,
+    write_parquet,
+)
+from lond.errors import DataError
+
+NAN = math.nan
+HOSTILE = (
+    *('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "'=already", "''-twice", "'quoted'", "\ttab", "\rreturn"),
+    *("two\nlines", "a,b;c\td", 'say "no"', "<script>alert(1)</script>", "日本語 ünï", "a|b", "back\\slash", "end\\"),
+    *("\\|", "||", " spaces ", "nul\0"),
+)
+
+
+def table_of(ids: tuple[str, ...], **columns: Any) -> AuditTable:
+    count = len(ids)
+    values: dict[str, Any] = dict.fromkeys(TEXTS, ("",) * count)
+    values |= dict.fromkeys(NUMBERS, (NAN,) * count)
+    values |= {"id": ids, "verdict": ("clean",) * count, "neighbours": ((),) * count}
+    return AuditTable(**values | columns)
+
+
+def assert_same(one: AuditTable, other: AuditTable) -> None:
+    for field in fields(AuditTable):
+        mine, its = getattr(one, field.name), getattr(other, field.name)
+        if field.name in NUMBERS:
+            assert mine == pytest.approx(its, nan_ok=True, rel=1e-5)
+        else:
+            assert mine == its, field.name
+
+
+def small() -> AuditTable:
+    return table_of(
+        ("a", "b", "c"),
+        label=("cat", "dog", ""),
+        verdict=("clean", "mislabelled", "duplicate conflict"),
+        suggested_label=("cat", "cat", ""),
+        confidence=(0.987654, 0.5, NAN),
+        p_value=(1.0, NAN, 1e-9),
+        negative_margin=(-0.25, math.inf, 0.0),
+        duplicate_of=("", "", "a"),
+        neighbours=(("b", "c"), ("a",), ()),
+    )
+
+
+WRITERS = pytest.mark.parametrize(("write", "name"), [(write_csv, "t.csv"), (write_parquet, "t.parquet")])
+
+
+@WRITERS
+def test_round_trip(tmp_path: Path, write: Any, name: str) -> None:
+    write(tmp_path / name, small())
+    assert_same(read_audit(tmp_path / name), small())
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@WRITERS
+def test_empty_table_and_columns_without_values(tmp_path: Path, write: Any, name: str) -> None:
+    for table in (table_of(()), table_of(("x",))):
+        write(tmp_path / name, table)
+        assert_same(read_audit(tmp_path / name), table)
+
+
+@WRITERS
+def test_hostile_text_survives(tmp_path: Path, write: Any, name: str) -> None:
+    table = table_of(HOSTILE, path=HOSTILE, label=HOSTILE, reason=HOSTILE, neighbours=(HOSTILE,) * len(HOSTILE))
+    write(tmp_path / name, table)
+    assert_same(read_audit(tmp_path / name), table)
+
+
+@WRITERS
+def test_file_names_that_are_not_utf8_are_written_readably(tmp_path: Path, write: Any, name: str) -> None:
+    odd = b"caf\xe9.png".decode("utf-8", "surrogateescape")
+    write(tmp_path / name, table_of((odd,), path=(odd,), neighbours=((odd,),)))
+    again = read_audit(tmp_path / name)
+    assert again.path == again.id == ("caf\\udce9.png",)
+    assert again.neighbours == (("caf\\udce9.png",),)
+
+
+def test_no_cell_of_text_is_a_formula(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", table_of(HOSTILE, label=HOSTILE, neighbours=tuple((text,) for text in HOSTILE)))
+    with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            assert not any(row[name].startswith(("=", "+", "-", "@", "\t", "\r")) for name in (*TEXTS, "neighbours"))
+
+
+def test_negative_numbers_stay_numbers(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", small())
+    assert ",-0.25," in (tmp_path / "t.csv").read_text(encoding="utf-8")
+
+
+@given(st.lists(st.text(min_size=1)))
+def test_joined_texts_come_apart_again(texts: list[str]) -> None:
+    assert split_texts(join_texts(texts)) == tuple(texts)
+
+
+@given(st.text(alphabet="'=+-@\t\rab"))
+def test_neutralising_can_be_undone(text: str) -> None:
+    assert undo_neutralise(neutralise(text)) == text
+
+
+def test_cells_written_by_hand() -> None:
+    assert split_texts("") == ()
+    assert split_texts(f"a{SEPARATOR}{SEPARATOR}b{SEPARATOR}") == ("a", "b")
+    assert split_texts("C:\\x|b") == ("C:\\x", "b")
+    assert split_texts("a|b\\") == ("a", "b\\")
+    assert undo_neutralise("'tis") == "'tis"
+
+
+def test_a_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    text = "id;label;verdict;suggested_label;confidence;note\r\na;cat;clean;cat;0,95;mine\r\n\r\nb;dog;foreign;;\r\n"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    table = read_csv(path)
+    assert table.id == ("a", "b")
+    assert table.confidence[0] == 0.95 and math.isnan(table.confidence[1])
+    assert table.path == ("", "") and table.neighbours == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no column id"),
+        (b"path,label\nx,y\n", "no column id, verdict"),
+        (b"\x89PNG\r\n\x1a\n\x00\xff", "cannot be read"),
+        (b"id,label,verdict,suggested_label,confidence\na,b,clean,b,high\n", "'high' is not a number"),
+        (b"id,label,verdict,suggested_label,confidence\na,b,tidy,b,1\n", "'tidy' is not a verdict"),
+        (b'id,label,verdict,suggested_label,confidence\n"' + b"x" * 200_000 + b'",b,clean,b,1\n', "cannot be read"),
+    ],
+)
+def test_wrong_csv_files(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_csv(tmp_path / "t.csv")
+
+
+def test_wrong_parquet_files(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    (tmp_path / "no.parquet").write_bytes(b"id,label\n")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_parquet(tmp_path / "no.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": ["a"]}), tmp_path / "few.parquet")
+    with pytest.raises(DataError, match="no column path"):
+        read_parquet(tmp_path / "few.parquet")
+    columns = {field.name: ["x"] for field in fields(AuditTable)}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "types.parquet")
+    with pytest.raises(DataError, match="wrong type"):
+        read_parquet(tmp_path / "types.parquet")
+    write_parquet(tmp_path / "verdict.parquet", replace(table_of(("a",)), verdict=("tidy",)))
+    with pytest.raises(DataError, match="not a verdict"):
+        read_parquet(tmp_path / "verdict.parquet")
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "."])
+def test_missing_files(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        read_audit(tmp_path / name)
+
+
+def test_columns_of_different_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="differ in length"):
+        table_of(("a", "b"), label=("cat",))
+
+
+def test_rows_and_take() -> None:
+    table = small()
+    assert len(table) == 3
+    assert [row["id"] for row in table.rows()] == ["a", "b", "c"]
+    assert table.take([2, 0]).neighbours == ((), ("b", "c"))
+    assert len(table.take([])) == 0
