@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,23 +17,21 @@ from torch import Tensor
 from lond.audit.duplicates import DuplicateGroups, Leak, content_hashes, difference_bits, find_duplicates, find_leaks
 from lond.audit.extractors import ExtractorSettings
 from lond.audit.features import Computed, FeatureCache, Progress, compute_features
-from lond.audit.learn import Learned, default_folds, head_config, learn
+from lond.audit.findings import Findings
+from lond.audit.learn import default_folds, head_config, learn
 from lond.audit.mapping import MapKind, two_dimensions
 from lond.audit.page import Page, write_page
-from lond.audit.rates import RateSettings, confusions, estimate_rates
 from lond.audit.table import AuditTable, write_csv, write_parquet
 from lond.config import to_dict
 from lond.data.features import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.sources import has_split, load
 from lond.data.split import take
-from lond.data.squares import SquarePixels
 from lond.errors import ConfigError, DataError, MissingDependencyError
-from lond.identify import judge as judge_labels
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
-from lond.types import UNLABELLED, Request, Samples, Verdict
+from lond.types import UNLABELLED, Samples
 
 PAGE = "audit.html"
 
@@ -42,9 +39,6 @@ FEW = 10
 """A class of fewer images is warned about."""
 
 NOWHERE = (math.nan, math.nan)
-
-THUMBNAIL = 96
-"""Longest side of a small picture, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +167,19 @@ def _audit(
         shown_neighbours=settings.neighbours,
         false_alarm_rate=settings.false_alarm_rate,
     )
-    found = _Found(samples, computed, groups, rows, learned)
-    return found.audit(settings, notes, leaks)
+    found = Findings(samples, computed, groups, rows, learned)
+    at = found.own_row()
+    verdicts = found.verdicts(at)
+    points = two_dimensions(learned.embeddings, settings.map, settings.seed)
+    return Audit(
+        f"Audit of {Path(samples.origin).name or samples.origin}",
+        found.table(at, verdicts),
+        samples.class_names,
+        found.summary(verdicts, notes, leaks) | {"settings": to_dict(settings)},
+        # The page leaves images without a place, the unreadable ones, off the map.
+        None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
+        found.thumbnail,
+    )
 
 
 def first_look(samples: Samples) -> list[str]:
@@ -254,127 +259,3 @@ def training_rows(samples: Samples, computed: Computed, groups: DuplicateGroups)
         raise DataError(f"fewer than two images of {samples.origin} can be read")
     labels = torch.where(groups.conflict, UNLABELLED, samples.labels)
     return rows, take(samples.with_labels(labels, samples.true_labels), rows)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Everything that was found out, on its way into the table. ``rows`` are the places that were learned from."""
-
-    samples: Samples
-    computed: Computed
-    groups: DuplicateGroups
-    rows: Tensor
-    learned: Learned
-
-    def audit(self, settings: AuditSettings, notes: list[str], leaks: list[dict[str, Any]]) -> Audit:
-        """Put table, summary and map together."""
-        at = self._own_row()
-        verdicts = self._verdicts(at)
-        table = self._table(at, verdicts)
-        positions = two_dimensions(self.learned.embeddings, settings.map, settings.seed)
-        # The page leaves images without a place, the unreadable ones, off the map.
-        spread = None if positions is None else [positions[row] if row >= 0 else NOWHERE for row in at.tolist()]
-        summary = self._summary(verdicts, notes, leaks) | {"settings": to_dict(settings)}
-        return Audit(
-            f"Audit of {Path(self.samples.origin).name or self.samples.origin}",
-            table,
-            self.samples.class_names,
-            summary,
-            spread,
-            self._thumbnail,
-        )
-
-    def _own_row(self) -> Tensor:
-        """Return for each image the row of what was learned about it (a copy has its original's), -1 if unreadable."""
-        row = torch.full((len(self.samples),), -1)
-        row[self.rows] = torch.arange(len(self.rows))
-        copies = self.groups.exact.nonzero().squeeze(1)
-        row[copies] = row[self.groups.first[copies]]
-        return row
-
-    def _verdicts(self, at: Tensor) -> list[Verdict]:
-        prediction, decision = self.learned.prediction, self.learned.decision
-        threshold = math.inf if decision is None else decision.threshold
-        chosen = at.clamp_min(0)
-        verdicts = judge_labels(
-            self.samples.labels, prediction.probabilities.argmax(dim=1)[chosen], prediction.scores[chosen], threshold
-        )
-        for place in range(len(verdicts)):
-            if at[place] < 0:
-                verdicts[place] = Verdict.UNREADABLE
-            elif self.groups.conflict[place]:
-                verdicts[place] = Verdict.DUPLICATE_CONFLICT
-        return verdicts
-
-    def _table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
-        learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
-        best = learned.prediction.probabilities.max(dim=1)
-        partition = learned.partition
-        assert partition.neighbour_margin is not None
-        assert partition.negative_margin is not None
-        rows = at.tolist()
-        silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
-        near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
-        repeated, exact = self.groups.first.tolist(), self.groups.exact.tolist()
-
-        def column(values: Tensor) -> tuple[float, ...]:
-            found = values.tolist()
-            return tuple(found[row] if row >= 0 else math.nan for row in rows)
-
-        suggested = [names[c] for c in best.indices.tolist()]
-        return AuditTable(
-            id=ids,
-            path=ids,
-            label=tuple(names[label] if label >= 0 else "" for label in self.samples.labels.tolist()),
-            verdict=tuple(map(str, verdicts)),
-            suggested_label=tuple("" if v in silent else suggested[row] for v, row in zip(verdicts, rows, strict=True)),
-            confidence=tuple(
-                math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
-            ),
-            neighbour_margin=column(partition.neighbour_margin),
-            negative_margin=column(partition.negative_margin),
-            foreign_score=column(learned.prediction.scores),
-            p_value=column(learned.p_values()),
-            duplicate_of=tuple(ids[repeated[place]] if copy else "" for place, copy in enumerate(exact)),
-            reason=tuple(self.computed.unreadable.get(place, "") for place in range(len(ids))),
-            neighbours=tuple(near),
-        )
-
-    def _summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:
-        learned, names = self.learned, self.samples.class_names
-        decision = learned.decision
-        told = [verdicts[place] for place in self.rows.tolist()]
-        labels = self.samples.labels[self.rows]
-        probabilities = learned.prediction.probabilities
-        calibration = None if decision is None else len(decision.known_scores)
-        p_values = None if decision is None else learned.p_values()
-        rates = estimate_rates(labels, probabilities, told, names, p_values, RateSettings(calibration=calibration))
-        return {
-            "images": len(self.samples),
-            "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},
-            "rates": rates.as_dict(),
-            "confusions": confusions(labels, probabilities.argmax(dim=1), told, names),
-            "notes": notes,
-            "problems": [
-                *({"id": self.samples.ids[place], "reason": why} for place, why in self.computed.unreadable.items()),
-                *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
-            ],
-            "leaks": leaks,
-            "threshold": None if decision is None else decision.threshold,
-        }
-
-    def _thumbnail(self, place: int) -> Image.Image | None:
-        """Return a small picture of one image."""
-        if place in self.computed.unreadable:
-            return None
-        pixels = self.samples.pixels
-        if isinstance(pixels, SquarePixels):
-            picture = pixels.picture(place)
-        else:
-            (images,) = pixels.stream([Request(torch.tensor([place]))])
-            array = images[0, 0].permute(1, 2, 0).contiguous().numpy()
-            picture = Image.fromarray(array if array.shape[2] == 3 else array[:, :, 0])
-        if picture is not None:
-            picture = picture.convert("RGB")
-            picture.thumbnail((THUMBNAIL, THUMBNAIL))
-        return picture

@@ -1,0 +1,133 @@
+"""From what was found out about the images to the rows, figures and pictures that a person sees."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lond.audit.duplicates import DuplicateGroups
+from lond.audit.features import Computed
+from lond.audit.learn import Learned
+from lond.audit.rates import RateSettings, confusions, estimate_rates
+from lond.audit.table import AuditTable
+from lond.data.squares import SquarePixels
+from lond.identify import judge
+from lond.types import Request, Samples, Verdict
+
+THUMBNAIL = 96
+"""Longest side of a small picture, in pixels."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that was found out, on its way into the table. ``rows`` are the places that were learned from."""
+
+    samples: Samples
+    computed: Computed
+    groups: DuplicateGroups
+    rows: Tensor
+    learned: Learned
+
+    def own_row(self) -> Tensor:
+        """Return for each image the row of what was learned about it (a copy has its original's), -1 if unreadable."""
+        row = torch.full((len(self.samples),), -1)
+        row[self.rows] = torch.arange(len(self.rows))
+        copies = self.groups.exact.nonzero().squeeze(1)
+        row[copies] = row[self.groups.first[copies]]
+        return row
+
+    def verdicts(self, at: Tensor) -> list[Verdict]:
+        """Return the verdict on every image; ``at`` is ``own_row``."""
+        prediction, decision = self.learned.prediction, self.learned.decision
+        threshold = math.inf if decision is None else decision.threshold
+        chosen = at.clamp_min(0)
+        verdicts = judge(
+            self.samples.labels, prediction.probabilities.argmax(dim=1)[chosen], prediction.scores[chosen], threshold
+        )
+        for place in range(len(verdicts)):
+            if at[place] < 0:
+                verdicts[place] = Verdict.UNREADABLE
+            elif self.groups.conflict[place]:
+                verdicts[place] = Verdict.DUPLICATE_CONFLICT
+        return verdicts
+
+    def table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
+        """Return one row an image."""
+        learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
+        best = learned.prediction.probabilities.max(dim=1)
+        partition = learned.partition
+        assert partition.neighbour_margin is not None
+        assert partition.negative_margin is not None
+        rows = at.tolist()
+        silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
+        near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
+        repeated, exact = self.groups.first.tolist(), self.groups.exact.tolist()
+
+        def column(values: Tensor) -> tuple[float, ...]:
+            found = values.tolist()
+            return tuple(found[row] if row >= 0 else math.nan for row in rows)
+
+        suggested = [names[c] for c in best.indices.tolist()]
+        return AuditTable(
+            id=ids,
+            path=ids,
+            label=tuple(names[label] if label >= 0 else "" for label in self.samples.labels.tolist()),
+            verdict=tuple(map(str, verdicts)),
+            suggested_label=tuple("" if v in silent else suggested[row] for v, row in zip(verdicts, rows, strict=True)),
+            confidence=tuple(
+                math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
+            ),
+            neighbour_margin=column(partition.neighbour_margin),
+            negative_margin=column(partition.negative_margin),
+            foreign_score=column(learned.prediction.scores),
+            p_value=column(learned.p_values()),
+            duplicate_of=tuple(ids[repeated[place]] if copy else "" for place, copy in enumerate(exact)),
+            reason=tuple(self.computed.unreadable.get(place, "") for place in range(len(ids))),
+            neighbours=tuple(near),
+        )
+
+    def summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return counts, estimated rates, confusions and what went wrong, as plain values."""
+        learned, names = self.learned, self.samples.class_names
+        decision = learned.decision
+        told = [verdicts[place] for place in self.rows.tolist()]
+        labels = self.samples.labels[self.rows]
+        probabilities = learned.prediction.probabilities
+        calibration = None if decision is None else len(decision.known_scores)
+        p_values = None if decision is None else learned.p_values()
+        rates = estimate_rates(labels, probabilities, told, names, p_values, RateSettings(calibration=calibration))
+        return {
+            "images": len(self.samples),
+            "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},
+            "rates": rates.as_dict(),
+            "confusions": confusions(labels, probabilities.argmax(dim=1), told, names),
+            "notes": notes,
+            "problems": [
+                *({"id": self.samples.ids[place], "reason": why} for place, why in self.computed.unreadable.items()),
+                *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
+            ],
+            "leaks": leaks,
+            "threshold": None if decision is None else decision.threshold,
+        }
+
+    def thumbnail(self, place: int) -> Image.Image | None:
+        """Return a small picture of one image."""
+        if place in self.computed.unreadable:
+            return None
+        pixels = self.samples.pixels
+        if isinstance(pixels, SquarePixels):
+            picture = pixels.picture(place)
+        else:
+            (images,) = pixels.stream([Request(torch.tensor([place]))])
+            array = images[0, 0].permute(1, 2, 0).contiguous().numpy()
+            picture = Image.fromarray(array if array.shape[2] == 3 else array[:, :, 0])
+        if picture is not None:
+            picture = picture.convert("RGB")
+            picture.thumbnail((THUMBNAIL, THUMBNAIL))
+        return picture
