@@ -1,6 +1,32 @@
-"""Make the helpers in this folder importable, whatever import mode pytest runs in."""
+"""What several test files need; the helpers in this folder are importable, whatever import mode pytest runs in."""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def lond(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run the command line in this process; return exit code, output and error output."""
+    from lond import cli
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["lond", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call

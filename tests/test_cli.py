@@ -40,24 +40,6 @@ QUICK = [
 Call = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def lond(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the command line in this process; return exit code, output and error output."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lond", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
-
-
 def stripes(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     images = np.random.RandomState(seed).randint(0, 60, (count, 12, 12, 3)).astype(np.uint8)
     labels = np.arange(count) % 3

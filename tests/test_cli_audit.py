@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-import lond.audit.features
-from lond import cli
+from lond.audit import features
 
 Call = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def lond_(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the command line in this process with a stand-in for the frozen network."""
-    monkeypatch.setattr(lond.audit.features, "Extractor", PoolFeatures)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lond", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "Extractor", PoolFeatures)
 
 
-def test_audit_then_apply(tmp_path: Path, lond_: Call) -> None:
+def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     images, result = tmp_path / "images", tmp_path / "audit"
     write_folder(images, each=24)
     add_trouble(images)
     before = {path: path.read_bytes() for path in images.rglob("*.png")}
     options = ["--size", 16, "--epochs", 6, "--folds", 2, "--map", "pca", "--threads", 1, "--accelerator", "cpu"]
-    code, out, _ = lond_("audit", images, "--out", result, *options)
+    code, out, _ = lond("audit", images, "--out", result, *options)
     assert code == 0
     assert "mislabelled" in out
     assert "estimated wrong labels among known images" in out
@@ -49,16 +33,16 @@ def test_audit_then_apply(tmp_path: Path, lond_: Call) -> None:
     assert out.rstrip().endswith("audit.html")
     assert {"audit.csv", "audit.html", "summary.json"} <= {path.name for path in result.iterdir()}
 
-    code, out, _ = lond_("apply", result / "audit.csv", "--confidence", 0.4)
+    code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4)
     assert code == 0
     assert "nothing was written" in out
-    code, out, _ = lond_("apply", result / "audit.csv", "--confidence", 0.4, "--out", tmp_path / "new.csv", "--write")
+    code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4, "--out", tmp_path / "new.csv", "--write")
     assert code == 0
     with (tmp_path / "new.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert any(row["label"] != row["given_label"] for row in rows)
     tree = tmp_path / "tree"
-    assert lond_("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
+    assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
     assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
     assert {path: path.read_bytes() for path in images.rglob("*.png")} == before
 
@@ -72,8 +56,8 @@ def test_audit_then_apply(tmp_path: Path, lond_: Call) -> None:
         (["apply", "{missing}", "--write"], "--out"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_path: Path, lond_: Call) -> None:
-    code, _, error = lond_(*(text.format(missing=tmp_path / "missing.csv") for text in arguments))
+def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_path: Path, lond: Call) -> None:
+    code, _, error = lond(*(text.format(missing=tmp_path / "missing.csv") for text in arguments))
     assert code == 2
     assert named in error
     assert len(error.strip().splitlines()) == 1

@@ -55,6 +55,13 @@ def whole_set(name: str, labels: Tensor, views: tuple[str, ...] = ("weak",)) -> 
     return Phase(name, {"all": Stream(labelled, views)}, lead=len(labelled))
 
 
+def predict_with(net: Classifier, images: Tensor) -> Prediction:
+    """Return softmax probabilities and 1 - their maximum."""
+    out = net(images)
+    logits = out.logits.float()
+    return Prediction(F.softmax(logits, dim=1), msp_score(logits), out.features.float(), logits)
+
+
 class SingleMethod(Method, ABC):
     """One softmax classifier predicts; foreign score = 1 - maximum softmax probability."""
 
@@ -62,9 +69,7 @@ class SingleMethod(Method, ABC):
 
     def predict(self, images: Tensor) -> Prediction:
         """Softmax probabilities and 1 - their maximum."""
-        out = self.net(images)
-        logits = out.logits.float()
-        return Prediction(F.softmax(logits, dim=1), msp_score(logits), out.features.float(), logits)
+        return predict_with(self.net, images)
 
     def network(self) -> Network:
         """Return the classifier, opened at its last layers."""

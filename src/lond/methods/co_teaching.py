@@ -13,11 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.detect import Network, msp_score
+from lond.detect import Network
 from lond.errors import ConfigError
 from lond.identify import drop_rate, kept_count, smallest
 from lond.methods.base import Survey, Task, Total
-from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, whole_set
+from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
 from lond.methods.opened import OpenedClassifier
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
@@ -130,9 +130,7 @@ class CoTeaching(PairMethod):
 
     def predict(self, images: Tensor) -> Prediction:
         """Softmax of network 1 and 1 - its maximum."""
-        out = self.net(0)(images)
-        logits = out.logits.float()
-        return Prediction(F.softmax(logits, dim=1), msp_score(logits), out.features.float(), logits)
+        return predict_with(self.net(0), images)
 
     def network(self) -> Network:
         """Return network 1, opened at its last layers."""
