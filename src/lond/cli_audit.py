@@ -15,7 +15,8 @@ from rich.table import Table
 from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
 from lond.audit.extractors import ExtractorSettings
 from lond.audit.features import Progress as Tell
-from lond.audit.run import PAGE, Audit, AuditSettings
+from lond.audit.result import PAGE, Audit
+from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
 from lond.audit.table import read_audit
 from lond.errors import ConfigError

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from PIL import Image
 from torch import Tensor
 
 from lond.audit.duplicates import DuplicateGroups, Leak, content_hashes, difference_bits, find_duplicates, find_leaks
@@ -20,20 +19,16 @@ from lond.audit.features import Computed, FeatureCache, Progress, compute_featur
 from lond.audit.findings import Findings
 from lond.audit.learn import default_folds, head_config, learn
 from lond.audit.mapping import MapKind, two_dimensions
-from lond.audit.page import Page, write_page
-from lond.audit.table import AuditTable, write_csv, write_parquet
+from lond.audit.result import Audit
 from lond.config import to_dict
 from lond.data.features import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.sources import has_split, load
 from lond.data.split import take
-from lond.errors import ConfigError, DataError, MissingDependencyError
+from lond.errors import ConfigError, DataError
 from lond.runs.decision import FALSE_ALARM_RATE
-from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
-
-PAGE = "audit.html"
 
 FEW = 10
 """A class of fewer images is warned about."""
@@ -65,31 +60,6 @@ class AuditSettings:
             raise ConfigError("an audit needs at least 2 epochs and 1 neighbour")
         if self.folds < 0 or self.folds == 1:
             raise ConfigError("folds must be at least 2, or 0 to choose by the number of images")
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What an audit found: a table of all images, a summary, a map, and access to the pictures."""
-
-    title: str
-    table: AuditTable
-    class_names: tuple[str, ...]
-    summary: dict[str, Any]
-    positions: list[tuple[float, float]] | None
-    thumbnail: Callable[[int], Image.Image | None]
-
-    def save(self, folder: Path, *, max_page_bytes: int = 40_000_000) -> list[Path]:
-        """Write ``audit.csv``, ``audit.parquet`` (if pyarrow is installed), ``summary.json`` and ``audit.html``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / name for name in ("audit.csv", "summary.json")]
-        write_csv(paths[0], self.table)
-        write_json(paths[1], self.summary)
-        with suppress(MissingDependencyError):
-            write_parquet(folder / "audit.parquet", self.table)
-            paths.append(folder / "audit.parquet")
-        page = Page(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
-        write_page(folder / PAGE, page, max_bytes=max_page_bytes)
-        return [*paths, folder / PAGE]
 
 
 def audit(
