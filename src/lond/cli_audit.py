@@ -27,14 +27,23 @@ out = Console()
 
 
 def audit(
-    source: Annotated[str, typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file.")],
+    source: Annotated[str, typer.Argument(help="Folder of class folders, table, or .npz of images or embeddings.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
     test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
     backbone: Annotated[str, typer.Option(help="Frozen network: efficientnet-lite0 or timm:<model>.")] = (
         "efficientnet-lite0"
     ),
     size: Annotated[int, typer.Option(help="Side of the images that the network sees.")] = 224,
-    epochs: Annotated[int, typer.Option(help="Epochs in which the heads are trained.")] = 15,
+    embeddings: Annotated[
+        Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
+    ] = None,
+    finetune: Annotated[
+        bool, typer.Option("--finetune", help="Train the pretrained network as a whole, not only heads.")
+    ] = False,
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="Train a network without pretrained weights instead of heads.")
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="Epochs of the training; 0 = 15 (heads), 12 or 60 (network).")] = 0,
     folds: Annotated[int, typer.Option(help="Parts in which images are judged; 0 = by their number, 2 to 5.")] = 0,
     rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
     map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",
@@ -44,7 +53,10 @@ def audit(
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
+    if finetune and from_scratch:
+        raise ConfigError("choose one of --finetune and --from-scratch")
     settings = AuditSettings(
+        train="finetune" if finetune else "scratch" if from_scratch else "heads",
         extractor=ExtractorSettings(backbone=backbone, size=size),
         epochs=epochs,
         seed=seed,
@@ -56,6 +68,7 @@ def audit(
         found = run_audit(
             source,
             test=test or None,
+            embeddings=embeddings,
             settings=settings,
             cache=cache or folder / "features",
             folder=folder / "heads",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from lond.config import DataSettings, NetSettings, RunConfig
 from lond.data.benchmarks import BenchmarkSettings
+from lond.data.features import FeaturePixels
 from lond.data.noise import NoiseKind, NoiseSettings
 from lond.data.options import ReadOptions
 from lond.data.sources import load
@@ -106,6 +107,21 @@ def preset(name: str, method: str = "lond-drs") -> RunConfig:
     return config
 
 
+def on_features(images: int, epochs: int = 15, seed: int = 0) -> RunConfig:
+    """Return settings for LOND-DRS on features of so many images, computed beforehand, of unknown noise."""
+    warmup = max(1, epochs // 3)
+    neighbours = min(OWN_IDENTIFY.neighbours, max(1, images // 10))
+    return RunConfig(
+        data=DataSettings(source="features"),
+        net=NetSettings("features"),
+        settings=LondDrsSettings(
+            warmup_epochs=warmup, ramp_epochs=max(1, epochs // 3), identify=replace(OWN_IDENTIFY, neighbours=neighbours)
+        ),
+        optimiser=OptimiserSettings(learning_rate=0.02, constant_epochs=warmup),
+        train=TrainSettings(epochs=epochs, batch_size=min(256, max(16, images // 20)), average_last=3, seed=seed),
+    )
+
+
 SMALL_IMAGE = 64
 """Images of at most this side are learned from scratch; larger ones start from ImageNet weights."""
 
@@ -117,6 +133,9 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
         DataError: the source cannot be read.
     """
     samples = load(source)
+    if isinstance(samples.pixels, FeaturePixels):
+        heads = on_features(len(samples))
+        return replace(heads, data=DataSettings(source=source, test_source=test_source, hold_out=0.1))
     side = min(samples.pixels.size)
     data = DataSettings(source=source, test_source=test_source, hold_out=0.1, read=ReadOptions(size=side))
     if side > SMALL_IMAGE:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from lond.audit.learn import OUT_OF_FOLD, default_folds, fold_of, frozen, head_config, make_decision
-from lond.data.features import FeaturePixels
+from lond.audit.learn import OUT_OF_FOLD, default_folds, fold_of, make_decision, unit_features
 from lond.errors import DataError
-from lond.types import UNLABELLED, Prediction, Samples
+from lond.types import UNLABELLED, Prediction
 
 
 def test_folds_are_even_in_every_class() -> None:
@@ -27,15 +27,6 @@ def test_many_images_are_judged_in_fewer_parts(images: int, folds: int) -> None:
     assert default_folds(images) == folds
 
 
-@pytest.mark.parametrize("images", [20, 500, 50_000])
-def test_settings_fit_the_number_of_images(images: int) -> None:
-    config = head_config(images, 9, 3)
-    assert config.settings.warmup_epochs == 3
-    assert config.train.seed == 3
-    assert 16 <= config.train.batch_size <= 256
-    assert 1 <= config.settings.identify.neighbours <= max(1, images // 10)
-
-
 def test_the_threshold_comes_from_images_the_judges_agree_with() -> None:
     probabilities = torch.eye(2).repeat(50, 1)
     labels = torch.arange(100) % 2
@@ -49,7 +40,6 @@ def test_the_threshold_comes_from_images_the_judges_agree_with() -> None:
     assert make_decision(1 - torch.arange(100) % 2, prediction, 0.05) is None
 
 
-def test_frozen_features_are_unit_means_of_the_views() -> None:
-    values = torch.tensor([[[3.0, 0.0], [3.0, 8.0]], [[0.0, 1.0], [0.0, 3.0]]])
-    samples = Samples(FeaturePixels(values), torch.zeros(2).long(), ("a",), ("0", "1"))
-    assert torch.allclose(frozen(samples), torch.tensor([[0.6, 0.8], [0.0, 1.0]]))
+def test_features_are_unit_means_of_the_views() -> None:
+    values = np.array([[[3, 0], [3, 8]], [[0, 1], [0, 3]]], dtype=np.float16)
+    assert torch.allclose(unit_features(values), torch.tensor([[0.6, 0.8], [0.0, 1.0]]))

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
+from PIL import Image
 
 import lond.audit.features
 from lond.audit.extractors import ExtractorSettings
 from lond.audit.run import Audit, AuditSettings, audit
 from lond.audit.table import read_audit
 from lond.data.options import ReadOptions
+from lond.data.sources import load
 from lond.errors import ConfigError, DataError
 from lond.train.runtime import RuntimeSettings
 
@@ -152,3 +156,59 @@ def test_nothing_to_compare_is_refused_before_any_work(tmp_path: Path) -> None:
 def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
     with pytest.raises(ConfigError):
         AuditSettings(**values)
+
+
+def test_embeddings_of_ones_own_replace_the_network(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lond.audit.features, "Extractor", None)
+    samples = load(folder)
+    colours = np.stack([own_colour(folder, name) for name in samples.ids])
+    np.savez(tmp_path / "own.npz", embeddings=colours, ids=np.array(samples.ids))
+    found = run(folder, embeddings=tmp_path / "own.npz")
+    table = rows(found)
+    assert table["red/broken.png"]["verdict"] == "unreadable"
+    assert table["red/elsewhere.png"]["verdict"] == "duplicate conflict"
+    wrong = [row for row in table.values() if "_" in row["id"] and truth(row["id"]) == "mislabelled"]
+    assert sum(row["verdict"] == "mislabelled" for row in wrong) >= 15
+
+
+def own_colour(folder: Path, name: str) -> np.ndarray:
+    try:
+        return np.asarray(Image.open(folder / name), dtype=np.float32).mean((0, 1)) / 255
+    except OSError:
+        return np.zeros(3, dtype=np.float32)
+
+
+def test_embeddings_alone_can_be_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.audit.features, "Extractor", None)
+    random = np.random.default_rng(0)
+    centres = np.eye(4, 8) * 6
+    true = np.arange(160) % 4
+    values = (centres[true] + random.normal(size=(160, 8))).astype(np.float32)
+    given = np.where(true == 3, np.arange(160) // 4 % 3, true)
+    given[:9:4] = 1
+    values[150] = values[149]
+    np.savez(tmp_path / "own.npz", embeddings=values, labels=given)
+    found = run(tmp_path / "own.npz")
+    assert found.table.verdict[:9:4] == ("mislabelled",) * 3
+    assert found.table.verdict[150] == found.table.verdict[149] == "duplicate conflict"
+    assert found.thumbnail(0) is None
+    assert (tmp_path / "out" / "audit.html") in found.save(tmp_path / "out")
+    with pytest.raises(ConfigError, match="holds embeddings already"):
+        run(tmp_path / "own.npz", embeddings=tmp_path / "own.npz")
+
+
+# So few epochs may end before any sample is judged clean.
+@pytest.mark.filterwarnings("ignore:epoch")
+@pytest.mark.parametrize("train", ["scratch", "finetune"])
+def test_a_whole_network_can_be_trained_instead(train: str, tmp_path: Path) -> None:
+    write_folder(tmp_path / "images", each=24, foreign=4, wrong=3)
+    settings = replace(SETTINGS, train=train, epochs=3, folds=2, extractor=ExtractorSettings(size=32))
+    found = run(tmp_path / "images", settings=settings, folder=tmp_path / "heads")
+    judged = Counter(found.table.verdict)
+    assert sum(judged.values()) == len(found.table) == 76
+    assert np.isfinite(found.table.foreign_score).all()
+    config = json.loads((tmp_path / "heads" / "model" / "config.json").read_text())
+    assert config["net"]["backbone"] == {"scratch": "seven-layer", "finetune": "efficientnet-lite0"}[train]
+    assert config["net"]["pretrained"] == (train == "finetune")

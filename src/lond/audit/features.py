@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,8 @@ BATCH = 64
 Progress = Callable[[int, int], None]
 """Called with (images done, images in all)."""
 
-Features = np.ndarray[tuple[int, int, int], np.dtype[np.float16]]
+Features = np.ndarray[tuple[int, int, int], np.dtype[np.floating[Any]]]
+"""Stored as float16; embeddings of one's own as they are."""
 
 
 class FeatureCache:

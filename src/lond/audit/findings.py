@@ -16,6 +16,7 @@ from lond.audit.features import Computed
 from lond.audit.learn import Learned
 from lond.audit.rates import RateSettings, confusions, estimate_rates
 from lond.audit.table import AuditTable
+from lond.data.features import FeaturePixels
 from lond.data.squares import SquarePixels
 from lond.identify import judge
 from lond.types import Request, Samples, Verdict
@@ -118,9 +119,9 @@ class Findings:
 
     def thumbnail(self, place: int) -> Image.Image | None:
         """Return a small picture of one image."""
-        if place in self.computed.unreadable:
-            return None
         pixels = self.samples.pixels
+        if place in self.computed.unreadable or isinstance(pixels, FeaturePixels):
+            return None
         if isinstance(pixels, SquarePixels):
             picture = pixels.picture(place)
         else:

@@ -1,33 +1,31 @@
-"""What is learned about the images of an audit: heads on their features, and what they say of images they did not see.
+"""What is learned about the images of an audit, and what it says of images that it was not learned from.
 
-A network soon agrees with the labels it was trained on, wrong ones included. Every image is therefore judged by heads
-that were trained without it (cross-fitting), and the threshold and p-values of the foreign score come from such scores.
+A network soon agrees with the labels it was trained on, wrong ones included. Every image is therefore judged by a model
+that was trained without it (cross-fitting), and the threshold and p-values of the foreign score come from such scores.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.config import DataSettings, NetSettings, RunConfig
+from lond.audit.features import Features
+from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
 from lond.errors import DataError
 from lond.identify import identify, nearest_neighbours
 from lond.losses import positive_probabilities
-from lond.methods import LondDrs, LondDrsSettings
-from lond.presets import OWN_IDENTIFY
+from lond.methods import LondDrs
 from lond.runs import LoadedRun, train_samples
 from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide
 from lond.seeds import generator
-from lond.train.loop import TrainSettings
 from lond.train.runtime import RuntimeSettings
-from lond.train.schedule import OptimiserSettings
-from lond.types import Partition, Prediction, Request, Samples
+from lond.types import Partition, Prediction, Samples
 
 OUT_OF_FOLD = "images judged by heads trained without them, which agree with the label"
 """Where the threshold of an audit comes from."""
@@ -63,23 +61,9 @@ def default_folds(images: int) -> int:
     return next((folds for most, folds in FOLDS if images <= most), 2)
 
 
-def head_config(images: int, epochs: int, seed: int) -> RunConfig:
-    """Return settings for LOND-DRS on frozen features of so many images, of unknown noise."""
-    warmup = max(1, epochs // 3)
-    neighbours = min(OWN_IDENTIFY.neighbours, max(1, images // 10))
-    return RunConfig(
-        data=DataSettings(source="features"),
-        net=NetSettings("features"),
-        settings=LondDrsSettings(
-            warmup_epochs=warmup, ramp_epochs=max(1, epochs // 3), identify=replace(OWN_IDENTIFY, neighbours=neighbours)
-        ),
-        optimiser=OptimiserSettings(learning_rate=0.02, constant_epochs=warmup),
-        train=TrainSettings(epochs=epochs, batch_size=min(256, max(16, images // 20)), average_last=3, seed=seed),
-    )
-
-
 def learn(
     samples: Samples,
+    features: Tensor,
     config: RunConfig,
     folder: Path | None,
     runtime: RuntimeSettings,
@@ -89,11 +73,12 @@ def learn(
     false_alarm_rate: float = FALSE_ALARM_RATE,
     show_progress: bool | None = None,
 ) -> Learned:
-    """Judge N samples, whose pixels are features, by cross-fitting, and train a run on all of them.
+    """Judge N samples by cross-fitting, and train a run on all of them.
 
     Args:
-        samples: N images as ``FeaturePixels``.
-        config: of LOND-DRS on features.
+        samples: N images, or features of them as ``FeaturePixels``.
+        features: ``(N, D)`` unit vectors in which neighbours are looked for.
+        config: of LOND-DRS on such samples.
         folder: where the runs are kept and resumed from; None keeps nothing.
         runtime: device and threads.
         folds: in how many parts the images are judged.
@@ -122,7 +107,6 @@ def learn(
     prediction = Prediction(
         *(torch.cat([getattr(part, name) for part in parts])[order] for name in Prediction.__dataclass_fields__)
     )
-    features = frozen(samples)
     settings = config.settings.identify
     partition = identify(samples.labels, torch.cat(positives)[order], features, settings)
     run = train(samples, "model")
@@ -155,10 +139,9 @@ def make_decision(labels: Tensor, prediction: Prediction, false_alarm_rate: floa
         return None
 
 
-def frozen(samples: Samples) -> Tensor:
-    """Return the unit mean of the stored views of every sample, ``(N, D)``."""
-    (images,) = samples.pixels.stream([Request(torch.arange(len(samples)))])
-    return F.normalize(images[0].flatten(2).mean(dim=1), dim=1)
+def unit_features(values: Features) -> Tensor:
+    """Return the unit mean of the views ``(N, V, D)`` of every image, ``(N, D)``."""
+    return F.normalize(torch.from_numpy(values).float().mean(dim=1), dim=1)
 
 
 @torch.no_grad()

@@ -6,24 +6,27 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lond.audit.duplicates import DuplicateGroups, Leak, content_hashes, difference_bits, find_duplicates, find_leaks
+from lond.audit.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import Computed, FeatureCache, Progress, compute_features
+from lond.audit.features import Computed, Progress
 from lond.audit.findings import Findings
-from lond.audit.learn import default_folds, head_config, learn
+from lond.audit.learn import default_folds, learn, unit_features
+from lond.audit.look import Known, Looker
 from lond.audit.mapping import MapKind, two_dimensions
 from lond.audit.result import Audit
+from lond.audit.training import Trained, plan
 from lond.config import to_dict
+from lond.data.embeddings import read_embeddings
 from lond.data.features import FeaturePixels
 from lond.data.options import ReadOptions
-from lond.data.sources import has_split, load
+from lond.data.sources import load
 from lond.data.split import take
 from lond.errors import ConfigError, DataError
 from lond.runs.decision import FALSE_ALARM_RATE
@@ -41,8 +44,10 @@ class AuditSettings:
     """How an audit is made."""
 
     extractor: ExtractorSettings = ExtractorSettings()
-    epochs: int = 15
-    """Epochs in which the heads are trained on the features, a third of them warm-up."""
+    train: Trained = "heads"
+    """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
+    epochs: int = 0
+    """Epochs of the training, a third of them warm-up; 0 = by what is trained, 15, 12 or 60."""
     seed: int = 0
     folds: int = 0
     """In how many parts the images are judged, each by heads trained on the others; 0 = by their number, 2 to 5."""
@@ -56,8 +61,8 @@ class AuditSettings:
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
-        if self.epochs < 2 or self.neighbours < 1:
-            raise ConfigError("an audit needs at least 2 epochs and 1 neighbour")
+        if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
+            raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
         if self.folds < 0 or self.folds == 1:
             raise ConfigError("folds must be at least 2, or 0 to choose by the number of images")
 
@@ -66,6 +71,7 @@ def audit(
     source: object,
     *,
     test: object = None,
+    embeddings: Path | str | None = None,
     settings: AuditSettings | None = None,
     cache: Path | None = None,
     folder: Path | None = None,
@@ -78,6 +84,7 @@ def audit(
     Args:
         source: the images and their doubtful labels.
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
+        embeddings: file of features of one's own for the images of the source, in place of a frozen network's.
         settings: how.
         cache: folder of computed features, used again next time; None keeps them for this call only.
         folder: where the trained run is kept, and resumed from; None keeps it in memory.
@@ -88,14 +95,17 @@ def audit(
     Raises:
         DataError: the source cannot be audited.
     """
-    settings, runtime = settings or AuditSettings(), runtime or RuntimeSettings()
-    options = replace(read or ReadOptions(), size=settings.extractor.size)
+    settings, runtime, options = settings or AuditSettings(), runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
+    if embeddings is not None and isinstance(samples.pixels, FeaturePixels):
+        raise ConfigError(f"{samples.origin} holds embeddings already; give the images, or leave out the other file")
+    own = None if embeddings is None else read_embeddings(embeddings, samples.ids)
     with _kept(cache) as place:
-        return _audit(
-            source, test, samples, notes, options, folder, _Work(settings, runtime, place, progress or _quiet)
-        )
+        looker = Looker(settings.extractor, runtime, place, progress or _quiet)
+        known = looker.look(samples, own)
+        leaks = looker.leaks(source, test, known, options)
+    return _audit(known, notes, leaks, settings, folder, runtime)
 
 
 def _quiet(name: str) -> Progress:
@@ -113,26 +123,24 @@ def _kept(cache: Path | None) -> Iterator[Path]:
 
 
 def _audit(
-    source: object,
-    test: object,
-    samples: Samples,
+    known: Known,
     notes: list[str],
-    options: ReadOptions,
+    leaks: list[dict[str, Any]],
+    settings: AuditSettings,
     folder: Path | None,
-    work: _Work,
+    runtime: RuntimeSettings,
 ) -> Audit:
-    settings = work.settings
-    hashes, computed = work.features(samples)
-    plain = torch.from_numpy(computed.features[:, 0]).float()
-    bits = difference_bits(samples, work.progress("looks"))
-    groups = find_duplicates(hashes, samples.labels, plain, bits)
-    leaks = work.leaks(source, test, samples, options, hashes, plain, bits)
+    samples, computed = known.samples, known.computed
+    groups = find_duplicates(known.hashes, samples.labels, known.near_features(), known.bits)
     rows, training = training_rows(samples, computed, groups)
+    features = computed.features[rows.numpy()]
+    planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed)
     learned = learn(
-        replace(training, pixels=FeaturePixels(computed.features[rows.numpy()])),
-        head_config(len(rows), settings.epochs, settings.seed),
+        planned.samples,
+        unit_features(features),
+        planned.config,
         folder,
-        work.runtime,
+        runtime,
         folds=settings.folds or default_folds(len(rows)),
         shown_neighbours=settings.neighbours,
         false_alarm_rate=settings.false_alarm_rate,
@@ -174,47 +182,6 @@ def first_look(samples: Samples) -> list[str]:
     if samples.problems:
         notes.append(f"{len(samples.problems)} file(s) or folder(s) were left out; the reasons are listed")
     return notes
-
-
-@dataclass(frozen=True)
-class _Work:
-    """The costly parts, with their progress."""
-
-    settings: AuditSettings
-    runtime: RuntimeSettings
-    cache: Path
-    progress: Callable[[str], Progress]
-
-    def features(self, samples: Samples) -> tuple[list[str], Computed]:
-        """Return content hashes and features of all images."""
-        hashes = content_hashes(samples, self.progress("reading"))
-        device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
-        if self.runtime.threads:
-            torch.set_num_threads(self.runtime.threads)
-        store = FeatureCache(self.cache, self.settings.extractor)
-        return hashes, compute_features(samples, hashes, store, device, self.progress("features"))
-
-    def leaks(
-        self,
-        source: object,
-        test: object,
-        samples: Samples,
-        options: ReadOptions,
-        hashes: list[str],
-        features: Tensor,
-        bits: Tensor,
-    ) -> list[dict[str, Any]]:
-        """Return which images are in the test set as well."""
-        if test is None and not has_split(source, "test", options):
-            return []
-        others = load(source if test is None else test, "test", class_names=samples.class_names, options=options)
-        other_hashes, computed = self.features(others)
-        other_features = torch.from_numpy(computed.features[:, 0]).float()
-        other_bits = difference_bits(others, self.progress("looks"))
-        leaks: list[Leak] = find_leaks(hashes, other_hashes, features, other_features, bits, other_bits)
-        return [
-            {"id": samples.ids[leak.train], "test_id": others.ids[leak.test], "exact": leak.exact} for leak in leaks
-        ]
 
 
 def training_rows(samples: Samples, computed: Computed, groups: DuplicateGroups) -> tuple[Tensor, Samples]:

@@ -13,6 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from lond.data import arrays, cifar, folders, tables
+from lond.data.features import FeaturePixels
 from lond.data.labels import make_samples, remap
 from lond.data.options import DEFAULTS, ReadOptions, is_training, split_names
 from lond.data.pixels import ArrayPixels
@@ -34,9 +35,10 @@ def load(
     """Return the images of ``source`` (or of its ``split``, if it is divided) as Samples.
 
     ``source`` is a folder (class folders, loose images, or a CIFAR set), a .csv, .tsv, .parquet or .npz file,
-    Samples, a tuple (x, y), a torch dataset or a Hugging Face dataset. With ``class_names`` (test data, or images to
-    predict on) labels are mapped onto these names, and names not among them become ``FOREIGN``. ``size`` is the side
-    of the squares that images are brought to; None keeps arrays as they are and takes the files' own size.
+    Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch dataset or a Hugging Face dataset.
+    With ``class_names`` (test data, or images to predict on) labels are mapped onto these names, and names not among
+    them become ``FOREIGN``. ``size`` is the side of the squares that images are brought to; None keeps arrays as they
+    are and takes the files' own size.
 
     Raises:
         DataError: the source is missing, malformed, of an unknown kind, or has a single class to train on.
@@ -48,9 +50,18 @@ def load(
     samples = _read(source, split, class_names, options)
     if class_names is not None:
         samples = remap(samples, class_names)
-    elif is_training(split) and samples.num_classes == 1:
-        raise DataError(f"{samples.origin} has only one class, {samples.class_names[0]!r}; training needs at least two")
+    elif is_training(split):
+        _check_classes(samples)
     return _fit_array(samples, options)
+
+
+def _check_classes(samples: Samples) -> None:
+    """Refuse a single class, also beside others without any image."""
+    used = samples.labels[samples.labels >= 0].unique().tolist()
+    if samples.num_classes == 1 or len(used) == 1:
+        name = samples.class_names[used[0] if used else 0]
+        empty = " (the others hold no image)" if samples.num_classes > 1 else ""
+        raise DataError(f"{samples.origin} has only one class, {name!r}{empty}; training needs at least two")
 
 
 def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bool:
@@ -84,7 +95,9 @@ def _read(source: object, split: str, class_names: Sequence[str] | None, options
     if isinstance(source, (Tensor, np.ndarray)):
         return make_samples(ArrayPixels(source), None, class_names)
     if isinstance(source, tuple) and len(source) in (2, 3):
-        return make_samples(ArrayPixels(source[0]), source[1], class_names, *source[2:], split=meaning)
+        # One vector an image: embeddings in place of pixels.
+        pixels = FeaturePixels(source[0]) if np.ndim(source[0]) == 2 else ArrayPixels(source[0])
+        return make_samples(pixels, source[1], class_names, *source[2:], split=meaning)
     if _is_dataset_dict(source):
         source = _member(source, split)
         if source is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -115,6 +116,14 @@ class SquarePixels(ABC):
         self._reader = SquareReader(store, size, channels)
         self._faults: Faults = {}
         self._fingerprint: str | None = None
+
+    def at_side(self, side: int) -> Self:
+        """Return the same pictures as squares of another side."""
+        other = copy.copy(self)
+        other._reader = SquareReader(self._reader.store, side, self._reader.channels)
+        other._faults = dict(self._faults)
+        other._fingerprint = None
+        return other
 
     @property
     def channels(self) -> int:

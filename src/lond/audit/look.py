@@ -1,0 +1,79 @@
+"""What can be known of images before anything is learned: content, looks, features, copies in a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lond.audit.duplicates import content_hashes, difference_bits, find_leaks
+from lond.audit.extractors import ExtractorSettings
+from lond.audit.features import Computed, FeatureCache, Progress, compute_features
+from lond.data.features import FeaturePixels
+from lond.data.options import ReadOptions
+from lond.data.resized import at_side
+from lond.data.sources import has_split, load
+from lond.runs.tables import unreadable
+from lond.train.runtime import RuntimeSettings
+from lond.types import Samples
+
+
+@dataclass(frozen=True)
+class Known:
+    """Images and what is known of them before anything is learned; ``bits`` are their looks, if they are images."""
+
+    samples: Samples
+    hashes: list[str]
+    computed: Computed
+    bits: Tensor | None
+
+    def near_features(self) -> Tensor | None:
+        """Return the features in which near copies are looked for; without looks, equal features are too common."""
+        return None if self.bits is None else torch.from_numpy(self.computed.features[:, 0]).float()
+
+
+@dataclass(frozen=True)
+class Looker:
+    """The costly parts, with their progress."""
+
+    extractor: ExtractorSettings
+    runtime: RuntimeSettings
+    cache: Path
+    progress: Callable[[str], Progress]
+
+    def look(self, samples: Samples, own: FeaturePixels | None = None) -> Known:
+        """Return hashes, features and looks of all images; ``own`` are features that need not be computed."""
+        hashes = content_hashes(samples, self.progress("reading"))
+        if isinstance(samples.pixels, FeaturePixels):
+            return Known(samples, hashes, Computed(samples.pixels.values, {}), None)
+        bits = difference_bits(samples, self.progress("looks"))
+        if own is not None:
+            return Known(samples, hashes, Computed(own.values, unreadable(samples.pixels)), bits)
+        device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
+        if self.runtime.threads:
+            torch.set_num_threads(self.runtime.threads)
+        # Pictures are read from their files at the size the network sees; images in memory it enlarges itself.
+        from_files = samples.pixels.crops_on_read
+        large = replace(samples, pixels=at_side(samples.pixels, self.extractor.size)) if from_files else samples
+        cached = FeatureCache(self.cache, self.extractor)
+        return Known(samples, hashes, compute_features(large, hashes, cached, device, self.progress("features")), bits)
+
+    def leaks(self, source: object, test: object, known: Known, options: ReadOptions) -> list[dict[str, Any]]:
+        """Return which images are in the test set as well."""
+        if test is None and not has_split(source, "test", options):
+            return []
+        samples = known.samples
+        others = load(source if test is None else test, "test", class_names=samples.class_names, options=options)
+        other = self.look(others)
+        near, other_near = known.near_features(), other.near_features()
+        if near is None or other_near is None or near.shape[1] != other_near.shape[1]:
+            leaks = find_leaks(known.hashes, other.hashes)
+        else:
+            leaks = find_leaks(known.hashes, other.hashes, near, other_near, known.bits, other.bits)
+        return [
+            {"id": samples.ids[leak.train], "test_id": others.ids[leak.test], "exact": leak.exact} for leak in leaks
+        ]
