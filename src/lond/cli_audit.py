@@ -25,6 +25,9 @@ from lond.train.runtime import RuntimeSettings
 
 out = Console()
 
+SHOWN = 10
+"""Files that could not be used, of which this many are printed."""
+
 
 def audit(
     source: Annotated[str, typer.Argument(help="Folder of class folders, table, or .npz of images or embeddings.")],
@@ -146,8 +149,16 @@ def _print_summary(found: Audit) -> None:
         if share:
             low, high = 100 * share["low"], 100 * share["high"]
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %)")
-    notes = [*found.summary["notes"], *(f"{p['id']}: {p['reason']}" for p in found.summary["problems"][:10])]
+    problems = found.summary["problems"]
+    notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
+    if len(problems) > SHOWN:
+        notes.append(f"and {len(problems) - SHOWN} more that cannot be used (summary.json)")
     if found.summary["leaks"]:
         notes.append(f"{len(found.summary['leaks'])} image(s) are in the test set as well (summary.json)")
     for note in notes:
-        out.print(f"note: {note}", markup=False, soft_wrap=True)
+        out.print(f"note: {_plain(note)}", markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def _plain(text: str) -> str:
+    """Return a text without characters that move a terminal's cursor or change its colours."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lond.data.files import FilePixels, Progress
+from lond.data.images import MAX_BYTES
 from lond.data.pixels import SubsetPixels
 from lond.data.squares import SquarePixels
 from lond.types import Pixels, Request, Samples
@@ -74,8 +75,9 @@ def _unreadable(pixels: Pixels) -> set[int]:
 
 def _file_hash(path: str) -> str:
     try:
-        # A pipe or device would block for ever, and an empty file has no content to share with another.
-        if not Path(path).is_file() or Path(path).stat().st_size == 0:
+        # A pipe or device would block for ever, an empty file has no content to share with another, and a file too
+        # large to be read as a picture is not worth the time.
+        if not Path(path).is_file() or not 0 < Path(path).stat().st_size <= MAX_BYTES:
             return ""
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

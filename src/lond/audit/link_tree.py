@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,14 +13,13 @@ from typing import Literal
 from lond.audit.cells import neutralise, printable
 from lond.audit.plan import Plan
 from lond.audit.safe_names import NameBook
+from lond.data.files import with_odd_bytes
 from lond.errors import ConfigError, DataError
 
 CLASSES = "class_folders.csv"
 """File in the tree that says which folder holds which class."""
 
 Link = Literal["symlink", "hardlink", "copy"]
-
-_ODD_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def _locate(path: str, source: Path) -> str:
     """Return the file that a path of the table names; one outside the source is refused, however it is written."""
     if not path:
         raise DataError("it is in no file of its own")
-    for text in (path, _with_odd_bytes(path)):
+    for text in (path, with_odd_bytes(path)):
         # Dots are resolved in the text, so that no link on the way can lead them elsewhere.
         place = os.path.normpath(os.path.join(source, text))
         if "\0" in text or not Path(place).is_relative_to(source):
@@ -113,11 +111,6 @@ def _locate(path: str, source: Path) -> str:
         if os.path.isfile(place):
             return place
     raise DataError("there is no such file")
-
-
-def _with_odd_bytes(path: str) -> str:
-    r"""Return a path with the bytes that a table writes as ``\udcXX``, because UTF-8 cannot hold them."""
-    return _ODD_BYTE.sub(lambda found: chr(int(f"dc{found[1]}", 16)), path)
 
 
 def _layout(plan: Plan, files: dict[str, str]) -> LinkTree:

@@ -31,6 +31,11 @@ class Known:
     computed: Computed
     bits: Tensor | None
 
+    def blanked(self) -> Known:
+        """Return the same without the hashes of unreadable images: damaged files are nobody's copies."""
+        bad = self.computed.unreadable
+        return replace(self, hashes=["" if place in bad else text for place, text in enumerate(self.hashes)])
+
     def near_features(self) -> Tensor | None:
         """Return the features in which near copies are looked for; without looks, equal features are too common."""
         return None if self.bits is None else torch.from_numpy(self.computed.features[:, 0]).float()
@@ -52,7 +57,7 @@ class Looker:
             return Known(samples, hashes, Computed(samples.pixels.values, {}), None)
         bits = difference_bits(samples, self.progress("looks"))
         if own is not None:
-            return Known(samples, hashes, Computed(own.values, unreadable(samples.pixels)), bits)
+            return Known(samples, hashes, Computed(own.values, unreadable(samples.pixels)), bits).blanked()
         device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
         if self.runtime.threads:
             torch.set_num_threads(self.runtime.threads)
@@ -60,7 +65,8 @@ class Looker:
         from_files = samples.pixels.crops_on_read
         large = replace(samples, pixels=at_side(samples.pixels, self.extractor.size)) if from_files else samples
         cached = FeatureCache(self.cache, self.extractor)
-        return Known(samples, hashes, compute_features(large, hashes, cached, device, self.progress("features")), bits)
+        computed = compute_features(large, hashes, cached, device, self.progress("features"))
+        return Known(samples, hashes, computed, bits).blanked()
 
     def leaks(self, source: object, test: object, known: Known, options: ReadOptions) -> list[dict[str, Any]]:
         """Return which images are in the test set as well."""

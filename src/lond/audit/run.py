@@ -174,7 +174,9 @@ def first_look(samples: Samples) -> list[str]:
     counts = torch.bincount(samples.labels[samples.labels >= 0], minlength=samples.num_classes).tolist()
     named = zip(samples.class_names, counts, strict=True)
     notes = [
-        f"class {name!r} has only {count} image(s); its verdicts are guesses" for name, count in named if count < FEW
+        f"class {name!r} has only {count} image(s); its verdicts are guesses" if count else f"class {name!r} is empty"
+        for name, count in named
+        if count < FEW
     ]
     unlabelled = int((samples.labels == UNLABELLED).sum())
     if unlabelled:
@@ -194,5 +196,8 @@ def training_rows(samples: Samples, computed: Computed, groups: DuplicateGroups)
     rows = usable.nonzero().squeeze(1)
     if len(rows) < 2:
         raise DataError(f"fewer than two images of {samples.origin} can be read")
+    left = samples.labels[rows]
+    if len(left[left >= 0].unique()) < 2:
+        raise DataError(f"the readable images of {samples.origin} are of one class; an audit compares at least two")
     labels = torch.where(groups.conflict, UNLABELLED, samples.labels)
     return rows, take(samples.with_labels(labels, samples.true_labels), rows)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -23,6 +25,7 @@ from lond.types import Pixels, Request
 HEAD_BYTES = 64 * 1024
 LARGEST_GUESS = 224
 _SIZE_PROBES = 33
+_ODD_BYTE = re.compile(r"\\(?:x|udc)([89a-f][0-9a-f])")
 
 Progress = Callable[[int, int], None]
 """Called with (images done, images in all)."""
@@ -71,13 +74,21 @@ class FilePixels(SquarePixels):
 
 
 def relative_name(path: str | Path, root: str | Path | None) -> str:
-    """Return a path below ``root`` with forward slashes, as text that any encoding can hold."""
+    r"""Return a path below ``root`` with forward slashes, as text that any encoding can hold.
+
+    Bytes that are not UTF-8 are written ``\xXX``; ``with_odd_bytes`` brings them back.
+    """
     text = str(path)
     if root is not None:
         relative = os.path.relpath(text, root)
         # A file elsewhere keeps its own path rather than a chain of dots.
-        text = text if relative.startswith(os.pardir) else relative
+        text = text if relative.split(os.sep)[0] == os.pardir else relative
     return text.replace(os.sep, "/").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def with_odd_bytes(name: str) -> str:
+    r"""Return the path that ``relative_name`` was given, if its ``\xXX`` stand for bytes that are not UTF-8."""
+    return _ODD_BYTE.sub(lambda found: chr(int(f"dc{found[1]}", 16)), name)
 
 
 def _file_state(path: str) -> str:
@@ -92,12 +103,17 @@ def guess_size(paths: Sequence[str | Path]) -> int:
     """Return the median short side of some files spread over ``paths``, at most 224.
 
     Raises:
-        DataError: none of them is an image.
+        DataError: no file is an image.
     """
     step = max(1, len(paths) // _SIZE_PROBES)
     sides = [side for side in map(short_side, paths[::step]) if side]
+    # Where many files are damaged, the first good one must do.
+    sides = sides or list(islice(filter(None, map(short_side, paths)), 1))
     if not sides:
-        raise DataError("cannot tell the image size from the files: none that was tried is an image; give the size")
+        raise DataError(
+            f"none of the {len(paths)} files can be opened as an image, so their size cannot be told; "
+            "check the files or give the size"
+        )
     return min(LARGEST_GUESS, int(statistics.median_low(sides)))
 
 

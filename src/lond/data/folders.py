@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,15 +33,23 @@ def _entries(folder: Path) -> tuple[list[Path], list[Path]]:
     """Return the visible sub-folders and files of a folder, sorted by name."""
     try:
         visible = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        return [entry for entry in visible if entry.is_dir()], [entry for entry in visible if not entry.is_dir()]
     except OSError as error:
         raise DataError(f"cannot read the folder {folder}: {error.strerror}") from error
-    return [entry for entry in visible if entry.is_dir()], [entry for entry in visible if not entry.is_dir()]
 
 
-def _files_below(folder: Path) -> list[Path]:
+def _files_below(folder: Path, skipped: dict[Path, str]) -> list[Path]:
+    """Return the visible files below a folder; folders that are not entered go into ``skipped``, with the reason."""
+
+    def note(error: OSError) -> None:
+        skipped[Path(error.filename)] = f"the folder cannot be read ({error.strerror})"
+
     found = []
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        # A link may lead round in a circle, or to the images of another class.
+        links = [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]
+        skipped |= dict.fromkeys(links, "a link to a folder; only class folders may be links")
         found += [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
     return [path for path in found if path.name.lower() not in _LITTER]
 
@@ -83,12 +92,17 @@ def split_folder(root: str | Path, split: str) -> Path:
 
 def _reject_reason(path: Path) -> str | None:
     try:
-        if path.stat().st_size == 0:
-            return "empty file (0 bytes)"
+        state = path.stat()
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        broken = isinstance(error, FileNotFoundError) and path.is_symlink()
+        return "broken link: there is no such file" if broken else f"cannot be read ({error.strerror})"
+    if not stat.S_ISREG(state.st_mode):
+        return "not a regular file"
+    if state.st_size == 0:
+        return "empty file (0 bytes)"
     if path.suffix.lower() not in IMAGE_SUFFIXES and short_side(path) is None:
-        return "not an image in a known format"
+        allowed = os.access(path, os.R_OK)
+        return "not an image in a known format" if allowed else "cannot be read (Permission denied)"
     return None
 
 
@@ -96,15 +110,17 @@ def list_images(root: str | Path, split: str = "train", *, ignore_classes: bool 
     """Return the image files of a split with the labels that their class folders give.
 
     Without class folders every image is ``UNLABELLED`` and there are no class names; so it is with ``ignore_classes``,
-    which takes all images below ROOT, of whatever split and folder.
+    which takes all images below ROOT, of whatever split and folder. Hidden files and folders, whose names begin with
+    a dot, count as absent.
 
     Raises:
         DataError: the folder is missing or holds no images.
     """
     folder = Path(root) if ignore_classes and Path(root).is_dir() else split_folder(root, split)
-    class_folders, loose = ([], list(_files_below(folder))) if ignore_classes else _entries(folder)
-    members = [(path, label) for label, member in enumerate(class_folders) for path in _files_below(member)]
-    problems: list[Problem] = []
+    skipped: dict[Path, str] = {}
+    class_folders, loose = ([], _files_below(folder, skipped)) if ignore_classes else _entries(folder)
+    members = [(path, label) for label, member in enumerate(class_folders) for path in _files_below(member, skipped)]
+    problems = [Problem(relative_name(path, root), reason) for path, reason in skipped.items()]
     if class_folders:
         strays = [path for path in loose if path.suffix.lower() in IMAGE_SUFFIXES]
         problems += [Problem(relative_name(path, root), "lies outside the class folders") for path in strays]

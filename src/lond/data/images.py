@@ -6,6 +6,7 @@ import io
 import struct
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,15 @@ from lond.errors import DataError
 
 MAX_PIXELS = 89_478_485
 """Largest picture that is decoded, in pixels; Pillow itself refuses more than about twice as many."""
+
+MAX_BYTES = 1 << 30
+"""Largest file that is read; what Pillow decodes is smaller, unless it is no picture at all."""
+
+GIGANTIC = 1 << 24
+"""Pictures of more pixels are converted and shrunk strip by strip, so that memory holds them once."""
+
+_STRIP = 1 << 20
+"""Pixels of one such strip, roughly."""
 
 IMAGE_SUFFIXES = frozenset(
     f".{suffix}"
@@ -43,28 +53,62 @@ class UnreadableImage(DataError):  # noqa: N818 - a state of the file rather tha
         self.reason = reason
 
 
-def _sixteen_bit_to_eight(image: Image.Image) -> Image.Image:
-    values = np.asarray(image).astype(np.float64)
-    return Image.fromarray(np.clip(values / 257, 0, 255).round().astype(np.uint8))
+def _strips(image: Image.Image, rows: int) -> Iterator[tuple[int, Image.Image]]:
+    """Yield (first row, part of the picture) from top to bottom; one part if it has no more rows."""
+    width, height = image.size
+    if rows >= height:
+        yield 0, image
+        return
+    for top in range(0, height, rows):
+        yield top, image.crop((0, top, width, min(height, top + rows)))
 
 
-def _float_to_eight(image: Image.Image) -> Image.Image:
-    values = np.nan_to_num(np.asarray(image).astype(np.float64))
-    top = values.max(initial=0.0)
-    scale = 255.0 if top <= 1 else (1.0 if top <= 255 else 255 / top)
-    return Image.fromarray(np.clip(values * scale, 0, 255).round().astype(np.uint8))
+def _white(image: Image.Image) -> float | None:
+    """Return the value that is shown as white; None for pictures of 8 bits, which have a white of their own."""
+    if image.mode.startswith("I;16"):
+        return 65535.0
+    if image.mode not in ("I", "F"):
+        return None
+    # Neither 32-bit integers nor floats say what they mean by white.
+    top = 0.0
+    for _, strip in _strips(image, max(1, _STRIP // image.width)):
+        values = np.asarray(strip)
+        top = max(top, float(values.max(initial=0.0, where=np.isfinite(values))))
+    steps = (1.0, 255.0) if image.mode == "F" else (255.0, 65535.0)
+    return next((step for step in steps if top <= step), top)
 
 
-def to_rgb(image: Image.Image) -> Image.Image:
-    """Return a picture of any mode as RGB: deep grey is scaled to 8 bits, transparency is laid on white."""
-    if image.mode.startswith("I"):
-        image = _sixteen_bit_to_eight(image)
-    elif image.mode == "F":
-        image = _float_to_eight(image)
+def _to_eight_bits(image: Image.Image, white: float) -> Image.Image:
+    values = np.nan_to_num(np.asarray(image).astype(np.float64), posinf=white, neginf=0.0)
+    return Image.fromarray(np.clip(values * (255.0 / white), 0, 255).round().astype(np.uint8))
+
+
+def to_rgb(image: Image.Image, white: float | None = None) -> Image.Image:
+    """Return a picture of any mode as RGB: deep grey is scaled to 8 bits, transparency is laid on white.
+
+    ``white`` is the value of deep grey that becomes 255; None takes it from the mode and the brightest pixel.
+    """
+    white = _white(image) if white is None else white
+    if white is not None:
+        image = _to_eight_bits(image, white)
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
-        image = image.convert("RGBA")
+        # Pillow knows no way from premultiplied grey to colour.
+        image = image.convert("LA" if image.mode == "La" else "RGBA").convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, _WHITE), image)
     return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _by_strips(image: Image.Image, factor: int) -> Image.Image:
+    """Return a gigantic picture as RGB, both sides divided by ``factor``."""
+    width, height = image.size
+    rows = factor * max(1, _STRIP // (width * factor))
+    white = _white(image)
+    whole = Image.new("RGB", (-(-width // factor), -(-height // factor)))
+    for top, strip in _strips(image, rows):
+        whole.paste(to_rgb(strip, white).reduce(factor), (0, top // factor))
+    # What stands the picture upright later is kept there; its transparency is gone.
+    whole.info = {name: value for name, value in image.info.items() if name != "transparency"}
+    return whole
 
 
 def _upright(image: Image.Image) -> Image.Image:
@@ -88,11 +132,17 @@ def _open_and_convert(content: bytes, max_pixels: int, min_side: int | None) -> 
         # Size is judged below, and oddities of metadata do not matter.
         warnings.simplefilter("ignore")
         with Image.open(io.BytesIO(content)) as image:
+            if image.format == "EPS":
+                # Pillow would run it with Ghostscript.
+                raise UnreadableImage("a PostScript file, which is a program and no picture")
             if min_side is not None:
                 # JPEG can decode at 1/2, 1/4 or 1/8 size; twice the wanted side keeps the later resize faithful.
                 image.draft("RGB", (2 * min_side, 2 * min_side))
             _check_extent(image, max_pixels)
             image.load()
+            if image.width * image.height > GIGANTIC:
+                factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
+                return _upright(_by_strips(image, factor))
             return to_rgb(_upright(image))
 
 
@@ -108,7 +158,8 @@ def _explain(error: Exception) -> str:
 def decode_bytes(content: bytes, *, max_pixels: int = MAX_PIXELS, min_side: int | None = None) -> Image.Image:
     """Return the (first) picture in the bytes of an image file as upright RGB.
 
-    ``min_side`` is the side that the caller will shrink to; it lets huge JPEG files decode at reduced size.
+    ``min_side`` is the side that the caller will shrink to. With it, huge JPEG files decode at reduced size, and
+    gigantic pictures of other formats are returned smaller, at least twice as large as ``min_side``.
 
     Raises:
         UnreadableImage: with the reason.
@@ -133,6 +184,8 @@ def read_bytes(path: str | Path) -> bytes:
         # A pipe or device would block for ever or never end.
         if not Path(path).is_file():
             raise UnreadableImage("no such file" if not Path(path).exists() else "not a regular file")
+        if Path(path).stat().st_size > MAX_BYTES:
+            raise UnreadableImage(f"too large: more than {MAX_BYTES:,} bytes")
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lond.data.files import check_files, open_files, relative_name
+from lond.data.files import check_files, open_files, relative_name, with_odd_bytes
 from lond.data.labels import Names, class_names_of, encode, read_names
 from lond.data.options import DEFAULTS, ReadOptions, is_training, optional_import, split_names
 from lond.errors import DataError
@@ -95,11 +95,12 @@ def _chosen_rows(path: Path, columns: Columns, split: str, options: ReadOptions)
 
 
 def _locate(value: object, root: Path) -> Path | None:
-    """Return the file that a cell names, also if it was written with backslashes."""
-    text = "" if value is None else str(value).strip()
-    candidates = [root / text, root / text.replace("\\", "/")] if text else []
+    """Return the file that a cell names, also if blanks were added, or it was written with backslashes."""
+    whole = "" if value is None else str(value)
+    text = whole.strip()
+    candidates = dict.fromkeys((whole, text, text.replace("\\", "/"), with_odd_bytes(whole))) if text else {}
     try:
-        return next((path for path in candidates if path.is_file()), None)
+        return next((root / name for name in candidates if (root / name).is_file()), None)
     except (OSError, ValueError):
         # A name too long for the file system, or one with a null byte.
         return None
