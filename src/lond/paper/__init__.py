@@ -1,0 +1,37 @@
+"""The paper as data: what its tables print, what its figures show, and the runs that would print and show it again.
+
+Importing it loads no network; ``lond.paper.configs`` turns cells into configurations.
+"""
+
+from lond.paper.experiments import APPENDIX, EXPERIMENTS, all_cells, experiment
+from lond.paper.figures import PANELS, SWEEPS, Panel, Sweep, panels
+from lond.paper.names import DATA_SETS, DETECTOR_NAMES, METHOD_NAMES, NOISE_NAMES, TASKS, VENUES, Task
+from lond.paper.records import MEAN, Cell, DataSet, Experiment, Published
+from lond.paper.tables import PUBLISHED, published_of, table
+
+__all__ = [
+    "APPENDIX",
+    "DATA_SETS",
+    "DETECTOR_NAMES",
+    "EXPERIMENTS",
+    "MEAN",
+    "METHOD_NAMES",
+    "NOISE_NAMES",
+    "PANELS",
+    "PUBLISHED",
+    "SWEEPS",
+    "TASKS",
+    "VENUES",
+    "Cell",
+    "DataSet",
+    "Experiment",
+    "Panel",
+    "Published",
+    "Sweep",
+    "Task",
+    "all_cells",
+    "experiment",
+    "panels",
+    "published_of",
+    "table",
+]

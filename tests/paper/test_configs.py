@@ -1,0 +1,121 @@
+"""Every cell's preset, method and overrides are real, and do what they should."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lond.config import RunConfig, with_overrides
+from lond.data.noise import NoiseSettings
+from lond.detect import DETECTORS
+from lond.errors import ConfigError
+from lond.evaluate.predictions import RANKINGS
+from lond.methods import METHODS
+from lond.paper import DATA_SETS, EXPERIMENTS, Cell, all_cells, experiment
+from lond.paper.configs import distinct_runs, run_config
+from lond.presets import PRESETS, preset
+
+RUNNABLE = [cell for cell in all_cells() if not cell.missing]
+METRICS = {"accuracy", "label_accuracy", *RANKINGS}
+NOISES = {
+    "sym20": NoiseSettings("symmetric", 0.2),
+    "sym50": NoiseSettings("symmetric", 0.5),
+    "sym80": NoiseSettings("symmetric", 0.8),
+    "asym40": NoiseSettings("asymmetric", 0.4),
+}
+
+
+def value_at(config: RunConfig, key: str) -> Any:
+    value: Any = config
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def cells_of(name: str, row: str) -> list[Cell]:
+    return [cell for cell in experiment(name).cells if cell.row == row]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cells_name_real_presets_methods_detectors_metrics_and_settings(name: str) -> None:
+    for cell in experiment(name).cells:
+        assert cell.preset in PRESETS
+        assert cell.method in METHODS
+        assert cell.detector in {"", *DETECTORS}
+        assert set(cell.metrics) <= METRICS
+        config = with_overrides(preset(cell.preset, cell.method), cell.texts())
+        assert config.method == cell.method
+        for key, value in cell.overrides.items():
+            assert value_at(config, key) == value
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cells_are_trained_on_their_data_with_their_noise(name: str) -> None:
+    for cell in experiment(name).cells:
+        benchmark = preset(cell.preset, cell.method).data.benchmark
+        assert benchmark.name == DATA_SETS[cell.data].benchmark
+        if cell.noise:
+            assert benchmark.noise == NOISES[cell.noise]
+
+
+def test_a_key_that_does_not_exist_is_refused() -> None:
+    cell = replace(RUNNABLE[0], overrides={"settings.alpha": 1})
+    with pytest.raises(ConfigError, match=r"no setting 'settings.alpha'"):
+        run_config(cell)
+
+
+def test_what_cannot_be_run_says_why() -> None:
+    lacking = next(cell for cell in all_cells() if cell.missing)
+    with pytest.raises(ConfigError, match="cannot be run: no setting of the benchmark"):
+        run_config(lacking)
+
+
+def test_the_rows_of_the_ablation_switch_terms_on_one_by_one() -> None:
+    names = ("pseudo_label_weight", "consistency_weight", "contrastive_weight")
+
+    def weights(row: str) -> tuple[float, ...]:
+        (cell,) = (c for c in cells_of("table4", row) if c.noise == "sym80")
+        settings = run_config(cell).settings
+        assert (settings.one_vs_all_weight, settings.prototype_weight, settings.warmup_epochs) == (1, 1, 50)
+        return tuple(getattr(settings, name) for name in names)
+
+    assert weights("(2).Baseline") == (0, 0, 0)
+    assert weights("(3).(2)+L_PU") == (1, 0, 0)
+    assert weights("(4).(3)+L_Con") == (1, 0.5, 0)
+    assert weights("(5).(4)+L_BCL") == (1, 0.5, 0.3)
+
+
+def test_both_readings_of_the_warmup_row_never_leave_warmup() -> None:
+    found = [run_config(cell) for cell in cells_of("table4", "(1).Warmup")]
+    assert sorted((c.train.epochs, c.settings.warmup_epochs) for c in found) == [(50, 50)] * 2 + [(300, 300)] * 2
+
+
+def test_the_full_method_of_the_ablation_is_the_one_of_table_1() -> None:
+    assert {run_config(cell) for cell in cells_of("table4", "(5).(4)+L_BCL")} < {
+        run_config(cell) for cell in cells_of("table1", "Ours")
+    }
+
+
+def test_open_set_images_lie_below_the_root() -> None:
+    for cell in experiment("table7").cells:
+        benchmark = run_config(cell, root="elsewhere", seed=3).data.benchmark
+        added = DATA_SETS[cell.data]
+        assert (benchmark.root, benchmark.open_images) == ("elsewhere", added.open_images)
+        assert benchmark.open_source == f"elsewhere/{added.open_set}"
+    assert run_config(RUNNABLE[0], seed=3).train.seed == 3
+
+
+def test_runs_that_several_cells_share_are_trained_once() -> None:
+    runs = distinct_runs(all_cells())
+    assert sum(map(len, runs.values())) == len(RUNNABLE)
+    assert len(runs) == 178
+    counts = Counter(name for cells in runs.values() for name in {cell.experiment for cell in cells})
+    assert counts == {
+        "table1": 60, "table2": 9, "table3": 36, "table4": 12, "table6": 6, "table7": 8, "table8": 8,
+        "figure1": 2, "figure3": 54, "figure4": 15, "figure5": 2, "figure6": 3,
+    }  # fmt: skip
+    sed = next(cells for config, cells in runs.items() if config == run_config(cells_of("table2", "MSP")[0]))
+    assert {cell.experiment for cell in sed} == {"table1", "table2", "table6", "figure6"}
