@@ -1,1 +1,62 @@
 """What a person gets: a table and a page about every image of a doubtful set, and the corrected set."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+    from lond.audit.extractors import ExtractorSettings
+    from lond.audit.figures import plot_confusions, plot_map, plot_margins, plot_rates, plot_scores
+    from lond.audit.result import Audit
+    from lond.audit.run import AuditSettings, audit
+    from lond.audit.table import AuditTable, read_audit
+
+__all__ = [
+    "Audit",
+    "AuditSettings",
+    "AuditTable",
+    "ExtractorSettings",
+    "audit",
+    "plan_corrections",
+    "plot_confusions",
+    "plot_map",
+    "plot_margins",
+    "plot_rates",
+    "plot_scores",
+    "read_audit",
+    "read_decisions",
+    "write_corrected_csv",
+    "write_link_tree",
+]
+
+_HOME = {
+    "Audit": "lond.audit.result",
+    "AuditSettings": "lond.audit.run",
+    "AuditTable": "lond.audit.table",
+    "ExtractorSettings": "lond.audit.extractors",
+    "audit": "lond.audit.run",
+    "plan_corrections": "lond.audit.apply",
+    "plot_confusions": "lond.audit.figures",
+    "plot_map": "lond.audit.figures",
+    "plot_margins": "lond.audit.figures",
+    "plot_rates": "lond.audit.figures",
+    "plot_scores": "lond.audit.figures",
+    "read_audit": "lond.audit.table",
+    "read_decisions": "lond.audit.apply",
+    "write_corrected_csv": "lond.audit.apply",
+    "write_link_tree": "lond.audit.apply",
+}
+"""Name -> module that is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lond.audit' has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

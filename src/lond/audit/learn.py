@@ -6,7 +6,7 @@ that was trained without it (cross-fitting), and the threshold and p-values of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -107,7 +107,8 @@ def learn(
     prediction = Prediction(
         *(torch.cat([getattr(part, name) for part in parts])[order] for name in Prediction.__dataclass_fields__)
     )
-    settings = config.settings.identify
+    # Among frozen features an image is so much nearer to itself than to others that its own label would win every vote.
+    settings = replace(config.settings.identify, include_self=False)
     partition = identify(samples.labels, torch.cat(positives)[order], features, settings)
     run = train(samples, "model")
     near = nearest_neighbours(features, shown_neighbours, include_self=False).indices

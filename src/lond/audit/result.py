@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from PIL import Image
 
+from lond.audit.looks import LOOKS, RATES, class_rates, read_rate, shown
 from lond.audit.page import Page, write_page
-from lond.audit.table import AuditTable, write_csv, write_parquet
-from lond.errors import MissingDependencyError
+from lond.audit.page_columns import sureness
+from lond.audit.saved import picture_of_file, read_page, read_summary, writable
+from lond.audit.table import AuditTable, read_csv, write_csv, write_parquet
+from lond.data.options import optional_import
+from lond.errors import ConfigError, DataError, MissingDependencyError
 from lond.train.log import write_json
+from lond.types import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAGE = "audit.html"
+TABLE = "audit.csv"
+SUMMARY = "summary.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
-    """What an audit found: a table of all images, a summary, a map, and access to the pictures."""
+    """What an audit found: a table of all images, a summary, a map, and access to the pictures.
+
+    In a notebook it shows itself. The ``plot_`` functions and ``show`` need matplotlib and return its figures.
+    """
 
     title: str
     table: AuditTable
@@ -29,15 +43,180 @@ class Audit:
     positions: list[tuple[float, float]] | None
     thumbnail: Callable[[int], Image.Image | None]
 
-    def save(self, folder: Path, *, max_page_bytes: int = 40_000_000) -> list[Path]:
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        """Return counts and rates, as a few words."""
+        counts = [f"{count:,} {verdict}" for verdict, count in self.counts.items() if count]
+        rates = [
+            f"estimated {name}: {rate}"
+            for kind, (name, _) in RATES.items()
+            if (rate := read_rate(self.summary.get("rates"), kind)) is not None
+        ]
+        lines = [f"{shown(self.title)}: {len(self):,} images, {len(self.class_names):,} classes", ", ".join(counts)]
+        return "\n  ".join(line for line in (*lines, *rates) if line)
+
+    def _repr_html_(self) -> str:
+        from lond.audit.notebook import audit_html
+
+        return audit_html(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of images by verdict, also of those that no image has."""
+        found = Counter(self.table.verdict)
+        return {str(verdict): found[str(verdict)] for verdict in LOOKS}
+
+    def places(self, verdict: Verdict | str | None = None, label: str | None = None) -> list[int]:
+        """Return the rows of the table with a verdict and a given label, those first that the audit is surest of.
+
+        Args:
+            verdict: "mislabelled", "foreign", ...; None takes all.
+            label: a given label, "" for images without one; None takes all.
+
+        Raises:
+            ConfigError: there is no such verdict or class.
+        """
+        table = self.table
+        if verdict is not None and verdict not in set(Verdict):
+            raise ConfigError(f"{verdict!r} is not a verdict; it must be one of {', '.join(LOOKS)}")
+        if label is not None and label and label not in {*self.class_names, *table.label}:
+            known = ", ".join(shown(name, 30) for name in self.class_names[:20])
+            raise ConfigError(f"{label!r} is not a class; there are {known}{', ...' * (len(self.class_names) > 20)}")
+        chosen = [
+            place
+            for place in range(len(table))
+            if verdict in (None, table.verdict[place]) and label in (None, table.label[place])
+        ]
+        sure = sureness(table)
+        # NaN differs from itself: images that nothing is known of come last.
+        return sorted(chosen, key=lambda place: (sure[place] != sure[place], -sure[place], place))
+
+    def select(self, verdict: Verdict | str | None = None, label: str | None = None) -> AuditTable:
+        """Return the rows with a verdict and a given label, surest first; see ``places``."""
+        return self.table.take(self.places(verdict, label))
+
+    def picture(self, place: int) -> Image.Image | None:
+        """Return a small picture of the image in a row of the table; None if it cannot be read (any more)."""
+        try:
+            picture = self.thumbnail(place)
+        except (DataError, OSError):
+            return None
+        return None if picture is None else picture.convert("RGB")
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        pandas = optional_import("pandas", "data frames need pandas: pip install pandas")
+        return pandas.DataFrame({column.name: list(getattr(self.table, column.name)) for column in fields(self.table)})
+
+    def show(
+        self,
+        verdict: Verdict | str | None = Verdict.MISLABELLED,
+        label: str | None = None,
+        *,
+        most: int = 24,
+        columns: int = 6,
+    ) -> Figure:
+        """Draw pictures with a verdict and a given label, those first that the audit is surest of.
+
+        Args:
+            verdict: see ``places``.
+            label: see ``places``.
+            most: how many pictures at most.
+            columns: how many side by side.
+
+        Raises:
+            ConfigError: there is no such verdict or class, or nothing would be drawn.
+            MissingDependencyError: matplotlib is not installed.
+        """
+        from lond.audit.figures import plot_gallery
+
+        if most < 1 or columns < 1:
+            raise ConfigError(f"most and columns must be at least 1, got {most} and {columns}")
+        places = self.places(verdict, label)
+        which = " ".join(
+            ["all images" if verdict is None else str(verdict), *([] if label is None else [f"in {label!r}"])]
+        )
+        many = f"{len(places):,}" if len(places) <= most else f"the {most} surest of {len(places):,}"
+        return plot_gallery(self, places[:most], f"{shown(which, 60)}: {many}", columns=columns)
+
+    def plot_margins(self) -> Figure:
+        """Draw the two margins of all images against each other; see ``lond.audit.figures``."""
+        from lond.audit.figures import plot_margins
+
+        return plot_margins(self)
+
+    def plot_scores(self) -> Figure:
+        """Draw the foreign scores and the threshold; see ``lond.audit.figures``."""
+        from lond.audit.figures import plot_scores
+
+        return plot_scores(self)
+
+    def plot_rates(self, *, most: int = 30) -> Figure:
+        """Draw the estimated rates of the ``most`` worst classes; see ``lond.audit.figures``."""
+        from lond.audit.figures import plot_rates
+
+        return plot_rates(self, most=most)
+
+    def plot_confusions(self, *, most: int = 20) -> Figure:
+        """Draw which class is taken for which, for the ``most`` involved ones; see ``lond.audit.figures``."""
+        from lond.audit.figures import plot_confusions
+
+        return plot_confusions(self, most=most)
+
+    def plot_map(self) -> Figure:
+        """Draw the map of all images; see ``lond.audit.figures``."""
+        from lond.audit.figures import plot_map
+
+        return plot_map(self)
+
+    def save(self, folder: Path | str, *, max_page_bytes: int = 40_000_000) -> list[Path]:
         """Write ``audit.csv``, ``audit.parquet`` (if pyarrow is installed), ``summary.json`` and ``audit.html``."""
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / name for name in ("audit.csv", "summary.json")]
+        paths = [folder / name for name in (TABLE, SUMMARY)]
         write_csv(paths[0], self.table)
-        write_json(paths[1], self.summary)
+        write_json(paths[1], writable(self.summary))
         with suppress(MissingDependencyError):
             write_parquet(folder / "audit.parquet", self.table)
             paths.append(folder / "audit.parquet")
         page = Page(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
         write_page(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
+
+    @classmethod
+    def load(cls, folder: Path | str, *, root: Path | str = ".") -> Self:
+        """Read back what ``save`` or ``lond audit`` wrote.
+
+        Map and small pictures are those of the page; where it has none, pictures are read from their files.
+
+        Args:
+            folder: where the audit was saved.
+            root: folder that the paths of the table are relative to.
+
+        Raises:
+            DataError: the folder holds no audit.
+        """
+        folder = Path(folder)
+        table, summary = read_csv(folder / TABLE), read_summary(folder / SUMMARY)
+        page = read_page(folder / PAGE, table)
+        small = (lambda place: None) if page is None else page.thumbnails()
+
+        def thumbnail(place: int) -> Image.Image | None:
+            picture = small(place)
+            return picture_of_file(Path(root) / table.path[place]) if picture is None else picture
+
+        return cls(
+            title=f"Audit in {folder.resolve().name}" if page is None else page.title,
+            table=table,
+            class_names=tuple(name for name, _ in class_rates(summary)) or tuple(sorted({*table.label} - {""})),
+            summary=summary,
+            positions=None if page is None else page.positions(),
+            thumbnail=thumbnail,
+        )

@@ -67,6 +67,12 @@ class LondDrsSettings:
     """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
     refine_clean_targets: bool = True
     """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
+    witness_weight: float = 0.0
+    """Weight of a second one-vs-all head that learns every given label, and from which the foreign score is read.
+
+    Not in the paper. Foreign images in the training set carry scattered labels, so this head finds no class likely for
+    them, while the other one never learns from the samples that are not judged clean. It changes nothing else.
+    """
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -92,7 +98,9 @@ class LondDrs(Method):
         self.settings = settings
         self.labels = task.labels
         backbone, feature_size = task.build_backbone()
-        self.net = DualNet(backbone, feature_size, task.num_classes, settings.embedding_size)
+        self.net = DualNet(
+            backbone, feature_size, task.num_classes, settings.embedding_size, witness=settings.witness_weight > 0
+        )
 
     # Once an epoch
 
@@ -149,7 +157,7 @@ class LondDrs(Method):
             streams["closed"] = _members(partition.closed)
         if settings.consistency_weight:
             streams["trusted"] = _members(~partition.open)
-        if settings.contrastive_weight:
+        if settings.contrastive_weight or settings.witness_weight:
             streams["all"] = _members(torch.ones_like(partition.clean))
         return Phase("robust", streams, lead=len(partition.clean))
 
@@ -163,7 +171,7 @@ class LondDrs(Method):
         if "trusted" in batches:
             terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
         if "all" in batches:
-            terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
+            terms |= self._terms_of_all(batches["all"], random)
         return terms
 
     def _warmup_terms(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
@@ -176,6 +184,8 @@ class LondDrs(Method):
             ones = torch.ones(len(batch.labels), device=batch.labels.device)
             contrastive = mixed_bi_level_contrastive(outputs.embedding, batch.labels, ones, mixes, settings.temperature)
             terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
+        if settings.witness_weight:
+            terms["witness"] = Term(self._witness(outputs, batch.labels, mixes), settings.witness_weight)
         if settings.warmup_prototype_weight:
             logits = self._prototype_logits(outputs.embedding)
             terms["prototype"] = Term(
@@ -233,12 +243,25 @@ class LondDrs(Method):
         weak, strong = self.net(torch.cat(batch.views)).ova_logits.chunk(2)
         return one_vs_all_consistency(strong, weak)
 
-    def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
-        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
+    def _terms_of_all(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
+        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights; and what the witness learns."""
         assert self.partition is not None
+        settings, terms = self.settings, {}
         mixes, outputs = self._mixed_outputs(batch.views, random)
-        labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
-        return mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, self.settings.temperature)
+        if settings.contrastive_weight:
+            labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
+            losses = mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, settings.temperature)
+            terms["contrastive"] = Term(losses, settings.contrastive_weight)
+        if settings.witness_weight:
+            terms["witness"] = Term(self._witness(outputs, batch.labels, mixes), settings.witness_weight)
+        return terms
+
+    def _witness(self, outputs: DualOutput, labels: Tensor, mixes: tuple[Mix, ...]) -> Tensor:
+        """Eq. 2 on the given labels, mixed; rows that are mixed with an unlabelled one are left out."""
+        labelled = labels >= 0
+        targets = self._one_hot(labels.clamp_min(0))
+        losses = _mixed(one_vs_all, self.net.witness_logits(outputs.features), targets, mixes)
+        return losses[torch.cat([labelled & labelled[mix.partners.to(labels.device)] for mix in mixes])]
 
     def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
         """Mix each view with a draw of its own and run all through the network at once."""
@@ -256,12 +279,14 @@ class LondDrs(Method):
     def predict(self, images: Tensor) -> Prediction:
         """Class from the one-vs-all output, foreign score from Eq. 15."""
         out: DualOutput = self.net(images)
-        positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
+        positives = positive_probabilities(out.ova_logits)
+        witness = self.net.witness_logits(out.features) if self.settings.witness_weight else out.ova_logits
         nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
         logits = log_odds(out.ova_logits)
         # softmax(log p) is p / sum(p), also where every p underflows.
         probabilities = F.softmax(F.logsigmoid(logits), dim=1)
-        return Prediction(probabilities, open_world_score(negatives, nearest), out.features.float(), logits)
+        scores = open_world_score(negative_probabilities(witness), nearest)
+        return Prediction(probabilities, scores, out.features.float(), logits)
 
     def network(self) -> OpenedDual:
         """Return the network, opened at its one-vs-all head."""

@@ -1,0 +1,140 @@
+"""An audit read back from its folder: table and summary, and from the page what only the page holds."""
+
+from __future__ import annotations
+
+import base64
+import bisect
+import io
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from lond.audit.cells import printable
+from lond.audit.table import AuditTable
+from lond.data.images import decode_bytes
+from lond.errors import DataError
+
+Positions = list[tuple[float, float]]
+
+_DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+_SHEET = re.compile(r'<script type="text/plain" id="sheet-\d+">([A-Za-z0-9+/=]*)</script>')
+_THUMBNAIL = 96
+
+
+@dataclass
+class SavedPage:
+    """What a page holds besides the table; ``rows`` says for each row of the table the page's row, -1 if none."""
+
+    payload: dict[str, Any]
+    sheets: list[str]
+    rows: list[int]
+    _opened: dict[int, Image.Image] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The page's title."""
+        return str(self.payload["title"])
+
+    def positions(self) -> Positions | None:
+        """Return the map, NaN for rows without a place."""
+        if self.payload["positions"] is None:
+            return None
+        points = _numbers(self.payload["positions"]).reshape(-1, 2).tolist()
+        return [tuple(points[row]) if row >= 0 else (math.nan, math.nan) for row in self.rows]
+
+    def thumbnails(self) -> Callable[[int], Image.Image | None]:
+        """Return a function that gives the small picture of a row of the table, or None."""
+        sprites = self.payload["sprites"]
+        slots, sizes = _numbers(sprites["slots"]), _numbers(sprites["sizes"]).reshape(-1, 2)
+        side, columns, firsts = int(sprites["side"]), int(sprites["columns"]), list(sprites["firsts"])
+
+        def thumbnail(place: int) -> Image.Image | None:
+            slot = int(slots[self.rows[place]]) if self.rows[place] >= 0 else -1
+            if slot < 0:
+                return None
+            number = bisect.bisect_right(firsts, slot) - 1
+            down, right = divmod(slot - firsts[number], columns)
+            width, height = sizes[self.rows[place]].tolist()
+            return self._sheet(number).crop((right * side, down * side, right * side + width, down * side + height))
+
+        return thumbnail
+
+    def _sheet(self, number: int) -> Image.Image:
+        if number not in self._opened:
+            content = base64.b64decode(self.sheets[number])
+            self._opened[number] = Image.open(io.BytesIO(content)).convert("RGB")
+        return self._opened[number]
+
+
+def read_page(path: Path, table: AuditTable) -> SavedPage | None:
+    """Return what the page of a table holds; None if there is no page, or one of another version."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = _DATA.search(text)
+        if found is None:
+            return None
+        payload: dict[str, Any] = json.loads(found[1])
+        # By their ids, as rows may have been taken out of the table since.
+        at = {printable(name): row for row, name in reversed(list(enumerate(_texts(payload["columns"]["id"]))))}
+        page = SavedPage(payload, _SHEET.findall(text), [at.get(printable(name), -1) for name in table.id])
+        # Only to see whether all parts are there.
+        _ = page.title, page.positions(), page.thumbnails()
+    except (OSError, LookupError, TypeError, ValueError):
+        return None
+    return page
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return an audit's summary.
+
+    Raises:
+        DataError: the file is missing or not a summary.
+    """
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read ({error}); give the folder that an audit was saved in") from error
+    if not isinstance(summary, dict):
+        raise DataError(f"{path} is not the summary of an audit; give the folder that an audit was saved in")
+    return summary
+
+
+def writable(value: Any) -> Any:
+    r"""Return a summary in which bytes of odd file names, which UTF-8 cannot hold, are written as ``\udcXX``."""
+    if isinstance(value, dict):
+        return {printable(str(key)): writable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [writable(part) for part in value]
+    return printable(value) if isinstance(value, str) else value
+
+
+def picture_of_file(path: Path) -> Image.Image | None:
+    """Return an image file as a small picture; None if it is not there or cannot be read."""
+    try:
+        # A path of the table may name anything, also a pipe, from which reading would never end.
+        if not path.is_file():
+            return None
+        picture = decode_bytes(path.read_bytes(), min_side=_THUMBNAIL)
+    except (DataError, OSError, ValueError):
+        return None
+    picture.thumbnail((_THUMBNAIL, _THUMBNAIL))
+    return picture
+
+
+def _numbers(column: dict[str, Any]) -> NDArray[Any]:
+    """Return what ``array_column`` encoded."""
+    return np.frombuffer(base64.b64decode(column["data"]), dtype=np.dtype(f"<{column['type']}"))
+
+
+def _texts(column: dict[str, Any]) -> list[str]:
+    """Return what ``text_column`` encoded."""
+    values: list[str] = column["values"]
+    return values if column["type"] == "plain" else [values[code] for code in _numbers(column["codes"]).tolist()]
