@@ -46,7 +46,7 @@ def audit(
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="Train a network without pretrained weights instead of heads.")
     ] = False,
-    epochs: Annotated[int, typer.Option(help="Epochs of the training; 0 = 15 (heads), 12 or 60 (network).")] = 0,
+    epochs: Annotated[int, typer.Option(help="Epochs of the training; 0 = 9 (heads), 12 or 60 (network).")] = 0,
     folds: Annotated[int, typer.Option(help="Parts in which images are judged; 0 = by their number, 2 to 5.")] = 0,
     rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
     map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",

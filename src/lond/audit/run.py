@@ -47,7 +47,7 @@ class AuditSettings:
     train: Trained = "heads"
     """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
     epochs: int = 0
-    """Epochs of the training, a third of them warm-up; 0 = by what is trained, 15, 12 or 60."""
+    """Epochs of the training, a third of them warm-up; 0 = by what is trained, 9, 12 or 60."""
     seed: int = 0
     folds: int = 0
     """In how many parts the images are judged, each by heads trained on the others; 0 = by their number, 2 to 5."""

@@ -21,7 +21,7 @@ from lond.types import Samples
 Trained = Literal["heads", "finetune", "scratch"]
 """Heads on frozen features; the pretrained network as a whole; a network without any pretrained weights."""
 
-EPOCHS: dict[Trained, int] = {"heads": 15, "finetune": 12, "scratch": 60}
+EPOCHS: dict[Trained, int] = {"heads": 9, "finetune": 12, "scratch": 60}
 """Epochs unless told otherwise."""
 
 
@@ -96,6 +96,6 @@ def _settings(epochs: int, images: int, **values: float) -> LondDrsSettings:
     ramp = min(LondDrsSettings.ramp_epochs, _warmup(epochs))
     identify = replace(OWN_IDENTIFY, neighbours=neighbours)
     return replace(
-        LondDrsSettings(warmup_epochs=_warmup(epochs), ramp_epochs=ramp, identify=identify),
+        LondDrsSettings(warmup_epochs=_warmup(epochs), ramp_epochs=ramp, identify=identify, witness_weight=1.0),
         **values,  # type: ignore[arg-type]  # a field a name
     )

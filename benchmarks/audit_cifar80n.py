@@ -1,0 +1,157 @@
+"""The audit of CIFAR80N on frozen features: classifier, detector, verdicts, time, memory, and other tools beside it.
+
+    python benchmarks/audit_cifar80n.py --root DATA --noise sym20 [--seed 0] [--size 224] [--peers] [--out FILE]
+
+Features of all 60,000 images are computed once and kept in --cache. Accuracy, AUROC and FPR95 are those of the heads
+trained on all 50,000 noisy images, after their last epoch, on the 10,000 test images; precision, recall and F1 are of
+the verdicts on the training images. Peers (cleanlab 2.x with datasets, to be installed) see the same
+features, labels and folds; their class probabilities come from a linear softmax regression. Nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from audit_peers import Opinion, cleanlab_opinion, figures, linear_probe, neighbour_opinion
+from store import machine, store
+
+from lond.audit.content import content_hashes
+from lond.audit.extractors import Extractor, ExtractorSettings
+from lond.audit.features import FeatureCache, compute_features
+from lond.audit.learn import Learned, default_folds, fold_of, learn, unit_features
+from lond.audit.rates import RateSettings, estimate_rates
+from lond.config import to_dict, with_overrides
+from lond.data.features import FeaturePixels
+from lond.evaluate import evaluate_predictions, verdict_quality
+from lond.identify import judge
+from lond.presets import on_features, preset
+from lond.runs.data import load_data, with_root
+from lond.runs.decision import FALSE_ALARM_RATE
+from lond.train.runtime import RuntimeSettings
+from lond.types import Request, Samples, Verdict
+
+TIMED = 512
+"""Images whose extraction is timed anew, whatever the cache holds."""
+
+
+def with_features(samples: Samples, cache: FeatureCache) -> Samples:
+    """Return the samples with the features of the frozen network in place of pixels."""
+    return replace(samples, pixels=FeaturePixels(compute_features(samples, content_hashes(samples), cache).features))
+
+
+def extraction_rate(samples: Samples, settings: ExtractorSettings) -> float:
+    """Return images (all views of each) a second."""
+    extractor = Extractor(settings)
+    (images,) = samples.pixels.stream([Request(torch.arange(TIMED))])
+    extractor(images[0, :64])
+    began = time.perf_counter()
+    for batch in images[0].split(64):
+        extractor(batch)
+    return TIMED / (time.perf_counter() - began)
+
+
+def heads_seconds(folder: Path) -> dict[str, float]:
+    """Return the seconds of training (identification included) of every run below a folder."""
+    found = {}
+    for log in sorted(folder.glob("*/log.jsonl")):
+        epochs = [json.loads(line)["seconds"] for line in log.read_text().splitlines()]
+        found[log.parent.name] = sum(epoch["train"] + epoch["identify"] for epoch in epochs)
+    return found
+
+
+def our_opinion(learned: Learned, labels: torch.Tensor, verdicts: list[Verdict]) -> Opinion:
+    """Return what the audit says in the words of the comparison."""
+    own = learned.prediction.probabilities.gather(1, labels[:, None]).squeeze(1)
+    flags = [torch.tensor([verdict == kind for verdict in verdicts]) for kind in (Verdict.MISLABELLED, Verdict.FOREIGN)]
+    return Opinion(1 - own, learned.prediction.scores, *flags)
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run one cell."""
+    torch.set_num_threads(options.threads)
+    settings = ExtractorSettings(size=options.size, mirrored=options.views == 2)
+    train, test, _ = load_data(with_root(preset(f"cifar80n-{options.noise}"), options.root))
+    assert test is not None
+    assert train.true_labels is not None
+    speed = extraction_rate(train, settings)
+    cache = FeatureCache(Path(options.cache), settings)
+    train, test = with_features(train, cache), with_features(test, cache)
+    config = with_overrides(
+        on_features(len(train), seed=options.seed), dict(text.split("=", 1) for text in options.set)
+    )
+    folds = default_folds(len(train))
+    features = unit_features(train.pixels.values)  # type: ignore[attr-defined]
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = RuntimeSettings("cpu", threads=options.threads)
+        learned = learn(train, features, config, Path(folder), runtime, folds=folds)
+        seconds = {"audit": time.perf_counter() - began, **heads_seconds(Path(folder))}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    threshold = torch.inf if learned.decision is None else learned.decision.threshold
+    prediction = learned.prediction
+    verdicts = judge(train.labels, prediction.probabilities.argmax(dim=1), prediction.scores, threshold)
+    rates = estimate_rates(
+        train.labels,
+        prediction.probabilities,
+        verdicts,
+        train.class_names,
+        None if learned.decision is None else learned.p_values(),
+        RateSettings(calibration=None if learned.decision is None else len(learned.decision.known_scores)),
+    )
+    foreign = train.true_labels < 0
+    result = {
+        "noise": options.noise,
+        "seed": options.seed,
+        "extractor": to_dict(settings),
+        "config": to_dict(config),
+        "machine": machine(),
+        "test": evaluate_predictions(learned.run.predict(test), test.labels),
+        "verdicts": verdict_quality(verdicts, train.labels, train.true_labels),
+        "seconds": seconds,
+        "images_a_second_extraction": speed,
+        "peak_bytes": peak,
+        "rates": {name: rates.as_dict()[name] for name in ("closed", "open")},
+        "true_rates": {
+            "closed": float((train.labels != train.true_labels)[~foreign].float().mean()),
+            "open": float(foreign.float().mean()),
+        },
+        "ours": figures(our_opinion(learned, train.labels, verdicts), train.labels, train.true_labels),
+    }
+    if options.peers:
+        division = fold_of(train.labels, folds, options.seed)
+        told = linear_probe(features, train.labels, division, train.num_classes, options.seed)
+        opinions = {
+            "cleanlab": cleanlab_opinion(train.labels, told, features),
+            "neighbours": neighbour_opinion(train.labels, features, FALSE_ALARM_RATE),
+        }
+        result |= {name: figures(opinion, train.labels, train.true_labels) for name, opinion in opinions.items()}
+    return result
+
+
+def main() -> None:
+    """Read the options and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", required=True, help="folder with cifar-100-python")
+    parser.add_argument("--noise", required=True, choices=("sym20", "sym80", "asym40", "sym50"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--views", type=int, default=2, choices=(1, 2))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cache", default="runs/features")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the heads")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    store(measure(options), options.out)
+
+
+if __name__ == "__main__":
+    main()
