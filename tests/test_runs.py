@@ -13,13 +13,14 @@ from PIL import Image
 import lond.runs.data
 from lond.config import DataSettings, NetSettings, RunConfig, to_dict
 from lond.data.options import ReadOptions
+from lond.data.squares import unreadable
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError, DataError
 from lond.identify import IdentifySettings
 from lond.methods import LondDrsSettings, StandardSettings
 from lond.runs import load_data, load_run, load_trained, save_trained, train_run, train_samples
 from lond.runs.folder import is_first_process, locked
-from lond.runs.tables import judge_samples, prediction_rows, unreadable
+from lond.runs.tables import judge_samples, prediction_rows
 from lond.train.checkpoint import load_state, same_state
 from lond.train.log import plain
 from lond.train.loop import TrainSettings

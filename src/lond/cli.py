@@ -22,17 +22,20 @@ from rich.table import Column, Table
 
 from lond import __version__
 from lond.cli_audit import apply, audit
+from lond.cli_reproduce import reproduce
+from lond.cli_results import results
 from lond.compare import FIGURES, Report, cells, draw, write_tables
 from lond.compare import compare as run_comparison
 from lond.config import RunConfig, with_overrides
 from lond.data.benchmarks import BENCHMARKS
+from lond.data.squares import unreadable
 from lond.demo import REPORT, run_demo
 from lond.detect import DETECTORS
 from lond.errors import ConfigError, DataError, LondError, MissingDependencyError
 from lond.evaluate import evaluate_predictions
 from lond.jobs import Job, plan
 from lond.methods import METHODS
-from lond.presets import PRESETS, own_data, preset
+from lond.presets import FROZEN_EPOCHS, PRESETS, on_frozen, own_data, preset
 from lond.recipes.apply import with_epochs, with_method
 from lond.runs import MANIFEST, METRICS, VERDICTS, LoadedRun, load_run, save_decision, train_run
 from lond.runs import calibrate as calibrate_run
@@ -40,7 +43,7 @@ from lond.runs.data import load_data, with_root
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.detection import detect_run
 from lond.runs.folder import is_first_process, read_json
-from lond.runs.tables import prediction_rows, read_columns, unreadable
+from lond.runs.tables import prediction_rows, read_columns
 from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
 from lond.types import FOREIGN, Samples
@@ -86,6 +89,9 @@ def train(
     test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
     seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
     epochs: Annotated[int | None, typer.Option(help="Epochs in all; the warm-up keeps its share.")] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
+    ] = False,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
@@ -96,10 +102,8 @@ def train(
     threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
-    config = _config(source, preset_name, method, root, test)
-    if epochs is not None:
-        config = with_epochs(config, epochs)
-    config = with_overrides(config, {"train.seed": str(seed)} | dict(_pair(text) for text in settings or []))
+    overrides = {"train.seed": str(seed)} | dict(_pair(text) for text in settings or [])
+    config = _scaled(_config(source, preset_name, method, root, test), epochs, frozen, overrides)
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
     warmup = getattr(config.settings, "warmup_epochs", 0)
     if warmup >= config.train.epochs:
@@ -228,6 +232,9 @@ def compare(
     root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
     test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
@@ -244,15 +251,14 @@ def compare(
     configs = {}
     for method in chosen:
         config = _config(source, preset_name, method, root, test)
-        config = config if epochs is None else with_epochs(config, epochs)
-        configs[method] = with_overrides(config, _overrides(settings or [], method))
+        configs[method] = _scaled(config, epochs, frozen, _overrides(settings or [], method))
     planned = plan(configs, _numbers(seeds), folder)
     share = max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else 0
     runtime = RuntimeSettings(accelerator, threads=threads or share)
     try:
         report = run_comparison(
             planned,
-            preset_name or source,
+            (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else ""),
             workers=jobs,
             runtime=runtime,
             say=lambda text: out.print(text, markup=False, soft_wrap=True),
@@ -305,6 +311,8 @@ def demo(
 
 app.command()(audit)
 app.command()(apply)
+app.command()(results)
+app.command()(reproduce)
 
 
 @app.command("list")
@@ -322,6 +330,15 @@ def _config(source: str, preset_name: str, method: str, root: str, test: str) ->
     if source:
         return with_method(own_data(source, test), method)
     return with_root(preset(preset_name, method), root)
+
+
+def _scaled(config: RunConfig, epochs: int | None, frozen: bool, overrides: dict[str, str]) -> RunConfig:
+    """Return the configuration at the asked length, on frozen features if any setting is about them, overridden."""
+    if frozen or any(key.startswith("data.frozen.") for key in overrides):
+        config = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
+    elif epochs is not None:
+        config = with_epochs(config, epochs)
+    return with_overrides(config, overrides)
 
 
 def _own_test_set(run: LoadedRun, root: str) -> Samples:

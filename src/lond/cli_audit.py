@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
-from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import Progress as Tell
 from lond.audit.result import PAGE, Audit
 from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
 from lond.audit.table import read_audit
 from lond.errors import ConfigError
+from lond.frozen.extractors import ExtractorSettings
 from lond.runs.decision import FALSE_ALARM_RATE
+from lond.runs.frozen import named_bars
 from lond.train.runtime import RuntimeSettings
 
 out = Console()
@@ -67,7 +64,7 @@ def audit(
         false_alarm_rate=rate,
         map=map_kind,  # type: ignore[arg-type]  # the user's word; the map checks it
     )
-    with _bars() as bars:
+    with named_bars() as bars:
         found = run_audit(
             source,
             test=test or None,
@@ -123,20 +120,6 @@ def apply(
     else:
         write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
     out.print(f"written: {save}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _bars() -> Iterator[Any]:
-    """Give named progress bars, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-
-        def bar(name: str) -> Tell:
-            task = progress.add_task(name, total=None)
-            return lambda done, total: progress.update(task, completed=done, total=total)
-
-        yield bar
 
 
 def _print_summary(found: Audit) -> None:

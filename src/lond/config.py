@@ -15,6 +15,7 @@ from lond.data.features import FeatureViewSettings
 from lond.data.options import ReadOptions
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError
+from lond.frozen.samples import FrozenSettings
 from lond.methods import METHODS, LondDrsSettings
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
@@ -36,6 +37,8 @@ class DataSettings:
     split_seed: int = 0
     """Seed of that split."""
     read: ReadOptions = ReadOptions()
+    frozen: FrozenSettings = FrozenSettings()
+    """A frozen network whose features are learned from in place of the pixels."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,8 +15,6 @@ import pytest
 from audit import awkward_folder as awkward
 from audit.audit_samples import PoolFeatures, write_folder
 
-from lond.audit import features
-from lond.audit.extractors import ExtractorSettings
 from lond.audit.result import Audit
 from lond.audit.run import AuditSettings, audit
 from lond.audit.table import read_audit
@@ -24,9 +22,13 @@ from lond.data import files
 from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.errors import DataError
+from lond.frozen import features
+from lond.frozen.extractors import ExtractorSettings
 from lond.train.runtime import RuntimeSettings
 
 Call = Callable[..., tuple[int, str, str]]
+
+pytestmark = pytest.mark.filterwarnings("ignore:epoch")  # two epochs may end before any sample is judged clean
 
 SETTINGS = AuditSettings(ExtractorSettings(size=awkward.SIDE), epochs=3, folds=2, map="pca", neighbours=2)
 OPTIONS = ("--size", 16, "--epochs", 3, "--folds", 2, "--map", "none", "--threads", 1, "--accelerator", "cpu")

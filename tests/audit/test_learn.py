@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from lond.audit.learn import OUT_OF_FOLD, default_folds, fold_of, make_decision, unit_features
+from lond.audit.learn import (
+    OUT_OF_FOLD,
+    Learned,
+    default_folds,
+    fold_of,
+    foreign_scores,
+    make_decision,
+    unit_features,
+)
 from lond.errors import DataError
+from lond.identify import Neighbours
 from lond.types import UNLABELLED, Prediction
 
 
@@ -43,3 +52,36 @@ def test_the_threshold_comes_from_images_the_judges_agree_with() -> None:
 def test_features_are_unit_means_of_the_views() -> None:
     values = np.array([[[3, 0], [3, 8]], [[0, 1], [0, 3]]], dtype=np.float16)
     assert torch.allclose(unit_features(values), torch.tensor([[0.6, 0.8], [0.0, 1.0]]))
+
+
+def learned(probabilities: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor) -> Learned:
+    prediction = Prediction(probabilities, scores, torch.zeros(len(scores), 1), probabilities)
+    none = torch.zeros(len(scores))
+    return Learned(None, prediction, none, none, none, none, make_decision(labels, prediction, 0.05))  # type: ignore[arg-type]
+
+
+def test_p_values_within_a_class_are_ranks_among_its_own_known_images() -> None:
+    labels = torch.tensor([0] * 25 + [1] * 25 + [2] * 3)
+    # Class 1 lies far higher than class 0; class 2 is too small for a yardstick of its own.
+    scores = torch.cat([torch.arange(25.0), 100 + torch.arange(25.0), torch.tensor([5.0, 110.0, 500.0])])
+    found = learned(torch.nn.functional.one_hot(labels, 3).float(), scores, labels)
+    own, overall = found.class_p_values(labels), found.p_values()
+    for start in (0, 25):
+        assert own[start : start + 25].tolist() == pytest.approx([(1 + 25 - rank) / 26 for rank in range(25)])
+    assert torch.equal(own[50:], overall[50:])
+    assert overall[25] < 0.6 < own[25]
+
+
+def test_without_a_decision_there_are_no_p_values() -> None:
+    labels = torch.tensor([0, 1])
+    found = learned(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, 2.0]), labels)
+    assert found.decision is None
+    assert found.class_p_values(labels).isnan().all()
+
+
+def test_foreign_scores_are_one_minus_the_neighbours_largest_share() -> None:
+    labels = torch.tensor([0, 0, 1, 1, 1, 2] * 10)
+    near = Neighbours(torch.arange(6).repeat(60, 1), torch.ones(60, 6))
+    assert torch.allclose(foreign_scores(labels, near, 3), torch.full((60,), 0.5))
+    # Only a tenth of the images vote.
+    assert torch.allclose(foreign_scores(labels[:50], near, 3), torch.full((60,), 1 - 3 / 5))

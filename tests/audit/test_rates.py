@@ -157,6 +157,18 @@ def test_wrong_input_is_refused() -> None:
         estimate_rates(torch.tensor([0]), torch.full((1, 2), math.nan), clean, ("a", "b"))
 
 
+def test_rates_by_class_may_have_p_values_of_their_own() -> None:
+    labels, verdicts = torch.arange(400) % 2, [Verdict.CLEAN] * 400
+    probabilities = torch.nn.functional.one_hot(labels, 2).float()
+    even = (torch.arange(400.0) + 1) / 401
+    skewed = even / 100
+    plain = estimate_rates(labels, probabilities, verdicts, ("a", "b"), skewed)
+    own = estimate_rates(labels, probabilities, verdicts, ("a", "b"), skewed, class_p_values=even)
+    assert own.overall == plain.overall
+    assert plain.by_class["a"].open.estimate == 1
+    assert own.by_class["a"].open.estimate < 0.1
+
+
 def test_confusions() -> None:
     given = torch.tensor([2, 2, 3, 2, 0, UNLABELLED, 1, 3])
     suggested = torch.tensor([3, 3, 2, 1, 1, 2, -1, 2])

@@ -13,13 +13,14 @@ import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
-import lond.audit.features
-from lond.audit.extractors import ExtractorSettings
+import lond.frozen.features
 from lond.audit.run import Audit, AuditSettings, audit
 from lond.audit.table import read_audit
 from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
+from lond.frozen.extractors import ExtractorSettings
+from lond.runs import load_run
 from lond.train.runtime import RuntimeSettings
 
 SETTINGS = AuditSettings(ExtractorSettings(size=16), epochs=8, folds=3, map="pca", neighbours=3)
@@ -37,7 +38,7 @@ def run(source: object, **options: object) -> Audit:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.audit.features, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.features, "Extractor", PoolFeatures)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Audit:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lond.audit.features, "Extractor", PoolFeatures)
+        patch.setattr(lond.frozen.features, "Extractor", PoolFeatures)
         return run(folder)
 
 
@@ -161,7 +162,7 @@ def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
 def test_embeddings_of_ones_own_replace_the_network(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lond.audit.features, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.features, "Extractor", None)
     samples = load(folder)
     colours = np.stack([own_colour(folder, name) for name in samples.ids])
     np.savez(tmp_path / "own.npz", embeddings=colours, ids=np.array(samples.ids))
@@ -181,7 +182,7 @@ def own_colour(folder: Path, name: str) -> np.ndarray:
 
 
 def test_embeddings_alone_can_be_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.audit.features, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.features, "Extractor", None)
     random = np.random.default_rng(0)
     centres = np.eye(4, 8) * 6
     true = np.arange(160) % 4
@@ -212,3 +213,12 @@ def test_a_whole_network_can_be_trained_instead(train: str, tmp_path: Path) -> N
     config = json.loads((tmp_path / "heads" / "model" / "config.json").read_text())
     assert config["net"]["backbone"] == {"scratch": "seven-layer", "finetune": "efficientnet-lite0"}[train]
     assert config["net"]["pretrained"] == (train == "finetune")
+
+
+def test_the_trained_heads_look_at_new_images(folder: Path, tmp_path: Path) -> None:
+    run(folder, cache=tmp_path / "cache", folder=tmp_path / "heads")
+    write_folder(tmp_path / "new", each=4, foreign=0, wrong=0)
+    heads = load_run(tmp_path / "heads" / "model")
+    samples = heads.read(tmp_path / "new")
+    prediction = heads.predict(samples)
+    assert (prediction.probabilities.argmax(dim=1) == samples.labels).float().mean() > 0.8

@@ -149,6 +149,57 @@ def test_digits() -> None:
     assert not torch.equal(other.train.labels, train.labels)
 
 
+# Without the images of unknown classes
+
+
+@pytest.mark.parametrize("name", ["cifar80n", "mini80", "digits"])
+def test_known_images_keep_their_labels_without_the_unknown_ones(cifar: Path, name: str) -> None:
+    settings = BenchmarkSettings(name, str(cifar), SYM50)
+    whole, known = load_benchmark(settings), load_benchmark(replace(settings, train_on_unknown=False))
+    assert whole.train.true_labels is not None
+    kept = [index for index, label in enumerate(whole.train.true_labels.tolist()) if label != FOREIGN]
+    assert 0 < len(known.train) == len(kept) < len(whole.train)
+    assert known.train.ids == tuple(whole.train.ids[index] for index in kept)
+    assert torch.equal(known.train.labels, whole.train.labels[kept])
+    assert torch.equal(known.train.true_labels, whole.train.true_labels[kept])
+    assert torch.equal(images_of(known.train), images_of(whole.train)[kept])
+    assert known.train.class_names == whole.train.class_names
+    assert torch.equal(known.test.labels, whole.test.labels)
+    assert known.test.pixels.fingerprint() == whole.test.pixels.fingerprint()
+    assert bool((known.test.labels == FOREIGN).any())
+
+
+def test_the_manifest_tells_that_unknown_images_were_left_out(cifar: Path) -> None:
+    settings = BenchmarkSettings("cifar80n", str(cifar), SYM50)
+    whole, known = load_benchmark(settings), load_benchmark(replace(settings, train_on_unknown=False))
+    assert "train_on_unknown" not in whole.manifest
+    assert known.manifest["train_on_unknown"] is False
+    assert known.manifest["noise"] == whole.manifest["noise"]
+    assert known.manifest["labels_sha256"] == label_hash(known.train.labels) != whole.manifest["labels_sha256"]
+    assert known.manifest["actual"]["open_share"] == 0
+    assert known.manifest["actual"]["closed_rate"] == whole.manifest["actual"]["closed_rate"]
+    assert known.manifest["nominal"] == {"closed_rate": 0.5, "overall": 0.5}
+
+
+def test_added_open_set_images_can_be_left_out_too(
+    cifar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmarks, "OPEN_TEST_IMAGES", 10)
+    open_npz(tmp_path / "open.npz")
+    settings = BenchmarkSettings("cifar100n", str(cifar), SYM50, str(tmp_path / "open.npz"), 20)
+    plain = load_benchmark(replace(settings, open_source="", open_images=0))
+    whole, known = load_benchmark(settings), load_benchmark(replace(settings, train_on_unknown=False))
+    assert torch.equal(known.train.labels, plain.train.labels)
+    assert known.train.ids == plain.train.ids
+    assert known.test.ids == whole.test.ids
+    assert torch.equal(images_of(known.test), images_of(whole.test))
+
+
+def test_a_benchmark_with_nothing_to_leave_out_says_so(cifar: Path) -> None:
+    with pytest.raises(ConfigError, match="nothing to leave out: cifar100n has no images of unknown classes"):
+        load_benchmark(BenchmarkSettings("cifar100n", str(cifar), train_on_unknown=False))
+
+
 # Open-set images of another source
 
 
@@ -261,6 +312,13 @@ def test_web_layout(tmp_path: Path) -> None:
     assert benchmark.train.pixels.size == (16, 16)
     assert benchmark.train.true_labels is None
     assert not set(benchmark.train.ids) & set(benchmark.test.ids)
+
+
+@pytest.mark.usefixtures("three_birds")
+def test_unknown_images_of_the_web_cannot_be_left_out(tmp_path: Path) -> None:
+    web_folder(tmp_path, "web-bird")
+    with pytest.raises(ConfigError, match="nothing to leave out: web-bird has no known truth"):
+        load_benchmark(BenchmarkSettings("web-bird", str(tmp_path), image_size=16, train_on_unknown=False))
 
 
 @pytest.mark.usefixtures("three_birds")

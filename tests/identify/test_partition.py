@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ from reference import identify as ref
 
 from lond.errors import ConfigError, DataError
 from lond.identify import neighbours as neighbours_module
-from lond.identify.partition import IdentifySettings, identify, sample_weights
+from lond.identify.partition import IdentifySettings, identify, sample_weights, uniformly_clean
+from lond.losses import jensen_shannon_to_label
 from lond.types import UNLABELLED, Partition
 
 SMALL = IdentifySettings(neighbours=5)
@@ -272,7 +275,124 @@ class TestEdges:
         assert got.open.tolist() == [False, True, True, True]
 
 
+def slow_divergence(positives: np.ndarray, label: int) -> float:
+    """Jensen-Shannon, in bits, of the normalised row from the one-hot label, class by class."""
+    total = math.fsum(positives)
+    divergence = 0.0
+    for index, positive in enumerate(positives):
+        p, q = (positive / total if total > 0 else 0.0), float(index == label)
+        middle = (p + q) / 2
+        divergence += sum(x * math.log2(x / middle) / 2 for x in (p, q) if x > 0)
+    # A row of zeros is no distribution; it is as far from a label as can be.
+    return divergence if total > 0 else 1.0
+
+
+def slow_uniform(positives: np.ndarray, labels: list[int]) -> list[bool]:
+    """UNICON's selection, sample by sample; divergences of unlabelled samples are asked of nobody."""
+    classes = positives.shape[1]
+    far = {i: slow_divergence(positives[i], y) for i, y in enumerate(labels) if y >= 0}
+    clean = [False] * len(labels)
+    if not far:
+        return clean
+    mean = math.fsum(far.values()) / len(far)
+    cutoff = mean - (mean - min(far.values())) / 5 if mean > 0.7 else mean
+    below = sum(d < cutoff for d in far.values())
+    quota = max(1, math.floor(Fraction(below, classes))) if below else 0
+    for c in range(classes):
+        for i in sorted((i for i in far if labels[i] == c), key=lambda i: (far[i], i))[:quota]:
+            clean[i] = True
+    return clean
+
+
+UNIFORM = dataclasses.replace(SMALL, selection="uniform")
+
+
+class TestUniformSelection:
+    @pytest.mark.parametrize("case", CASES)
+    @pytest.mark.parametrize(("rows", "classes", "missing"), [(60, 4, 0.0), (60, 2, 0.2), (40, 10, 0.1), (2, 2, 0.0)])
+    def test_equals_reference(self, case: dict, rows: int, classes: int, missing: float) -> None:
+        labels, positives, embeddings = random_case(rows, classes, missing=missing)
+        given_ = labels.tolist()
+        clean = slow_uniform(positives, given_)
+        z = np.array([row / math.sqrt(math.fsum(row * row)) for row in embeddings])
+        q = ref.neighbour_labels(z, ref.neighbours(z, case["k"], case["include_self"]), positives, case["tau"])
+        vote = q.argmax(axis=1).tolist()
+        negative = ref.negative_margin(positives, [y if y >= 0 else v for y, v in zip(given_, vote, strict=True)])
+        is_open = ref.select_open(negative, clean, case["alpha_ood"])
+        settings_ = IdentifySettings(
+            case["k"], case["top"], float(case["alpha_id"]), float(case["alpha_ood"]), case["tau"],
+            case["include_self"], "uniform",
+        )  # fmt: skip
+        got = identify(labels, positives, embeddings, settings_)
+        check_partition(got, labels)
+        assert got.clean.tolist() == clean
+        assert got.open.tolist() == is_open
+        np.testing.assert_allclose(got.weights, ref.weights(q, given_, clean, is_open), atol=2e-6)
+        np.testing.assert_allclose(got.neighbour_margin, ref.neighbour_margin(q, given_, case["top"]), atol=2e-6)
+        np.testing.assert_allclose(got.negative_margin, negative, atol=2e-6)
+        corrected = [v if c or y < 0 else y for y, v, c in zip(given_, vote, got.closed.tolist(), strict=True)]
+        assert got.corrected.tolist() == corrected
+
+    def test_by_hand(self) -> None:
+        """Normalised, the labels' shares are .9, .8, .1 (class 0) and .5, .2 (class 1): three are below the mean."""
+        positives = torch.tensor([[0.9, 0.1], [0.4, 0.1], [0.1, 0.9], [0.3, 0.3], [0.8, 0.2]])
+        labels = torch.tensor([0, 0, 0, 1, 1])
+        shares = torch.tensor([0.9, 0.8, 0.1, 0.5, 0.2])
+        divergences = jensen_shannon_to_label(shares)
+        assert (divergences < divergences.mean()).tolist() == [True, True, False, True, False]
+        assert uniformly_clean(positives, labels).tolist() == [True, False, False, True, False]
+
+    def test_a_mean_above_the_limit_lowers_the_cutoff(self) -> None:
+        shares = torch.tensor([0.6] + [0.1] * 7 + [0.02] * 8)
+        positives, labels = torch.stack([shares, 1 - shares], dim=1), torch.zeros(16, dtype=torch.long)
+        divergences = jensen_shannon_to_label(shares)
+        assert divergences.mean() > 0.7
+        # Eight lie below the mean, which would make a quota of four, but only one below the lowered cut-off.
+        assert int((divergences < divergences.mean()).sum()) == 8
+        assert uniformly_clean(positives, labels).tolist() == [True] + [False] * 15
+
+    def test_the_open_set_is_filtered_from_what_is_left(self) -> None:
+        labels, positives, embeddings = random_case(60, 4)
+        got = identify(labels, positives, embeddings, dataclasses.replace(UNIFORM, open_share=0.3))
+        assert int(got.open.sum()) == 3 * int((~got.clean).sum()) // 10
+
+    def test_it_is_another_selection_than_the_paper_s(self) -> None:
+        labels, positives, embeddings = random_case(80, 4)
+        uniform = identify(labels, positives, embeddings, UNIFORM)
+        assert not torch.equal(uniform.clean, identify(labels, positives, embeddings, SMALL).clean)
+        assert torch.equal(uniform.neighbour_margin, identify(labels, positives, embeddings, SMALL).neighbour_margin)
+
+    def test_the_quantile_plays_no_part(self) -> None:
+        labels, positives, embeddings = random_case(60, 4)
+        low, high = (
+            identify(labels, positives, embeddings, dataclasses.replace(UNIFORM, clean_quantile=q)) for q in (0.0, 1.0)
+        )
+        assert torch.equal(low.clean, high.clean)
+
+    def test_nothing_labelled(self) -> None:
+        _, positives, embeddings = random_case(30, 3)
+        labels = np.full(30, UNLABELLED)
+        got = identify(labels, positives, embeddings, UNIFORM)
+        assert not got.clean.any()
+        check_partition(got, labels)
+
+    @pytest.mark.parametrize("value", [0.0, 1.0])
+    def test_no_sample_better_than_another_leaves_none_clean(self, value: float) -> None:
+        labels, _, embeddings = random_case(30, 3)
+        got = identify(labels, np.full((30, 3), value), embeddings, UNIFORM)
+        check_partition(got, labels)
+        assert not got.clean.any()
+
+    def test_one_sample(self) -> None:
+        got = identify(np.array([0]), np.array([[0.8, 0.1]]), np.ones((1, 3)), UNIFORM)
+        check_partition(got, np.array([0]))
+
+
 class TestRefusals:
+    def test_an_unknown_selection(self) -> None:
+        with pytest.raises(ConfigError, match="'small-loss' is unknown; use neighbour-margin or uniform"):
+            IdentifySettings(selection="small-loss")  # type: ignore[arg-type]
+
     @pytest.mark.parametrize(
         "changes",
         [

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
-    from lond.audit.extractors import ExtractorSettings
     from lond.audit.figures import plot_confusions, plot_map, plot_margins, plot_rates, plot_scores
     from lond.audit.result import Audit
     from lond.audit.run import AuditSettings, audit
     from lond.audit.table import AuditTable, read_audit
+    from lond.frozen.extractors import ExtractorSettings
 
 __all__ = [
     "Audit",
@@ -35,7 +35,7 @@ _HOME = {
     "Audit": "lond.audit.result",
     "AuditSettings": "lond.audit.run",
     "AuditTable": "lond.audit.table",
-    "ExtractorSettings": "lond.audit.extractors",
+    "ExtractorSettings": "lond.frozen.extractors",
     "audit": "lond.audit.run",
     "plan_corrections": "lond.audit.apply",
     "plot_confusions": "lond.audit.figures",

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from lond.audit.content import content_hashes, difference_bits
 from lond.audit.near import (
     NearSettings,
     close_pairs,
@@ -23,10 +22,7 @@ from lond.errors import DataError
 from lond.identify import connected_components
 from lond.types import UNLABELLED
 
-__all__ = [
-    "DuplicateGroups", "Leak", "NearSettings", "content_hashes", "difference_bits", "find_duplicates", "find_leaks",
-]  # fmt: skip
-
+__all__ = ["DuplicateGroups", "Leak", "NearSettings", "find_duplicates", "find_leaks"]
 
 NEAR = NearSettings()
 

@@ -12,12 +12,12 @@ from PIL import Image
 from torch import Tensor
 
 from lond.audit.duplicates import DuplicateGroups
-from lond.audit.features import Computed
 from lond.audit.learn import Learned
 from lond.audit.rates import RateSettings, confusions, estimate_rates
 from lond.audit.table import AuditTable
 from lond.data.features import FeaturePixels
 from lond.data.squares import SquarePixels
+from lond.frozen.features import Computed
 from lond.identify import judge
 from lond.types import Request, Samples, Verdict
 
@@ -62,9 +62,6 @@ class Findings:
         """Return one row an image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
         best = learned.prediction.probabilities.max(dim=1)
-        partition = learned.partition
-        assert partition.neighbour_margin is not None
-        assert partition.negative_margin is not None
         rows = at.tolist()
         silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
         near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
@@ -84,8 +81,8 @@ class Findings:
             confidence=tuple(
                 math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
             ),
-            neighbour_margin=column(partition.neighbour_margin),
-            negative_margin=column(partition.negative_margin),
+            neighbour_margin=column(learned.neighbour_margin),
+            negative_margin=column(learned.negative_margin),
             foreign_score=column(learned.prediction.scores),
             p_value=column(learned.p_values()),
             duplicate_of=tuple(ids[repeated[place]] if copy else "" for place, copy in enumerate(exact)),
@@ -101,8 +98,15 @@ class Findings:
         labels = self.samples.labels[self.rows]
         probabilities = learned.prediction.probabilities
         calibration = None if decision is None else len(decision.known_scores)
-        p_values = None if decision is None else learned.p_values()
-        rates = estimate_rates(labels, probabilities, told, names, p_values, RateSettings(calibration=calibration))
+        rates = estimate_rates(
+            labels,
+            probabilities,
+            told,
+            names,
+            None if decision is None else learned.p_values(),
+            RateSettings(calibration=calibration),
+            class_p_values=None if decision is None else learned.class_p_values(labels),
+        )
         return {
             "images": len(self.samples),
             "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},

@@ -13,19 +13,29 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.audit.features import Features
+from lond.audit.confidence import fit_sharpness
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
+from lond.detect.conformal import p_values
 from lond.errors import DataError
-from lond.identify import identify, nearest_neighbours
-from lond.losses import positive_probabilities
+from lond.frozen.features import Features
+from lond.identify import (
+    Neighbours,
+    label_votes,
+    nearest_neighbours,
+    negative_margin,
+    neighbour_labels,
+    neighbour_margin,
+    scattered_labels,
+)
+from lond.losses import negative_probabilities
 from lond.methods import LondDrs
 from lond.runs import LoadedRun, train_samples
-from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide
+from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide, tempered
 from lond.seeds import generator
 from lond.train.runtime import RuntimeSettings
-from lond.types import Partition, Prediction, Samples
+from lond.types import Prediction, Samples
 
 OUT_OF_FOLD = "images judged by heads trained without them, which agree with the label"
 """Where the threshold of an audit comes from."""
@@ -33,19 +43,27 @@ OUT_OF_FOLD = "images judged by heads trained without them, which agree with the
 FOLDS = ((5_000, 5), (20_000, 3))
 """Number of images up to which so many folds are made; two beyond."""
 
+FEWEST_KNOWN = 20
+"""Known images of a class that make a yardstick of their own."""
+
+VOTERS, FEWEST_VOTERS = 30, 5
+"""Nearest images whose labels tell whether an image belongs to the known classes."""
+
 
 @dataclass(frozen=True)
 class Learned:
     """What was learned about N images.
 
-    ``prediction`` and ``partition`` (with both margins) are of heads that did not see the image. ``run`` is trained on
-    all images, for new ones; ``embeddings`` ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places
-    of the nearest other images among the frozen features. ``decision`` is None where too few images speak for it.
+    ``prediction`` and both margins ``(N,)`` are of models that did not see the image: its probabilities are sharpened
+    to fit the labels, its scores are ``foreign_scores``. ``run`` is trained on all images, for new ones; ``embeddings``
+    ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
+    frozen features. ``decision`` is None where too few images speak for it.
     """
 
     run: LoadedRun
     prediction: Prediction
-    partition: Partition
+    neighbour_margin: Tensor
+    negative_margin: Tensor
     embeddings: Tensor
     neighbours: Tensor
     decision: Decision | None
@@ -54,6 +72,21 @@ class Learned:
         """Return how likely a known image scores at least as high, ``(N,)``; NaN without a decision."""
         scores = self.prediction.scores
         return torch.full_like(scores, torch.nan) if self.decision is None else self.decision.p_values(scores)
+
+    def class_p_values(self, labels: Tensor) -> Tensor:
+        """Return the same among known images of the class that each image is taken for, ``(N,)``.
+
+        Classes differ in how scattered the labels around their images are; shares within a class need their own
+        yardstick. A class of too few images that agree with their labels ``(N,)`` takes that of all.
+        """
+        found, scores = self.p_values(), self.prediction.scores
+        predicted = self.prediction.probabilities.argmax(dim=1)
+        for own in predicted.unique().tolist():
+            members = predicted == own
+            known = members & (labels == own)
+            if self.decision is not None and int(known.sum()) >= FEWEST_KNOWN:
+                found[members] = p_values(scores[members], scores[known])
+        return found
 
 
 def default_folds(images: int) -> int:
@@ -94,26 +127,57 @@ def learn(
         place = None if folder is None else folder / name
         return train_samples(config, part, None, place, runtime, show_progress=show_progress).run
 
-    parts, rows, positives = [], [], []
+    settings = config.settings.identify
+    parts, rows, negatives = [], [], []
     division = fold_of(samples.labels, folds, config.train.seed)
     for fold in range(folds):
         held = (division == fold).nonzero().squeeze(1)
         run = train(take(samples, (division != fold).nonzero().squeeze(1)), f"fold{fold}")
         unseen = take(samples, held)
         parts.append(run.predict(unseen))
-        positives.append(describe(run, unseen)[1])
+        negatives.append(describe(run, unseen)[1])
         rows.append(held)
     order = torch.cat(rows).argsort()
+    denials = torch.cat(negatives)[order]
     prediction = Prediction(
         *(torch.cat([getattr(part, name) for part in parts])[order] for name in Prediction.__dataclass_fields__)
     )
-    # Among frozen features an image is so much nearer to itself than to others that its own label would win every vote.
-    settings = replace(config.settings.identify, include_self=False)
-    partition = identify(samples.labels, torch.cat(positives)[order], features, settings)
+    near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, VOTERS), include_self=False)
+    prediction = replace(
+        prediction,
+        probabilities=sharpened(prediction.probabilities, samples.labels),
+        scores=foreign_scores(samples.labels, near, samples.num_classes),
+    )
+    votes = neighbour_labels(_first(near, settings.neighbours), 1 - denials, settings.temperature)
+    labels = torch.where(samples.labels >= 0, samples.labels, votes.argmax(dim=1))
     run = train(samples, "model")
-    near = nearest_neighbours(features, shown_neighbours, include_self=False).indices
-    decision = make_decision(samples.labels, prediction, false_alarm_rate)
-    return Learned(run, prediction, partition, describe(run, samples)[0], near, decision)
+    return Learned(
+        run,
+        prediction,
+        neighbour_margin(votes, samples.labels, settings.top),
+        negative_margin(denials.double(), labels).float(),
+        describe(run, samples)[0],
+        near.indices[:, :shown_neighbours],
+        make_decision(samples.labels, prediction, false_alarm_rate),
+    )
+
+
+def foreign_scores(labels: Tensor, near: Neighbours, num_classes: int) -> Tensor:
+    """Return how scattered the labels of each image's nearest other images are, ``(N,)``; larger = more foreign.
+
+    No more than a tenth of the images vote, so that small sets are not one neighbourhood.
+    """
+    voters = min(VOTERS, max(FEWEST_VOTERS, len(labels) // 10))
+    return scattered_labels(label_votes(labels, _first(near, voters), num_classes))
+
+
+def sharpened(probabilities: Tensor, labels: Tensor) -> Tensor:
+    """Return class probabilities ``(N, C)`` at the temperature that fits the given labels, wrong ones allowed for."""
+    return tempered(probabilities, fit_sharpness(probabilities, labels).temperature)
+
+
+def _first(near: Neighbours, count: int) -> Neighbours:
+    return Neighbours(near.indices[:, :count], near.similarities[:, :count])
 
 
 def fold_of(labels: Tensor, folds: int, seed: int) -> Tensor:
@@ -147,13 +211,13 @@ def unit_features(values: Features) -> Tensor:
 
 @torch.no_grad()
 def describe(run: LoadedRun, samples: Samples, batch: int = 1024) -> tuple[Tensor, Tensor]:
-    """Return unit embeddings ``(N, E)`` and one-vs-all positives ``(N, C)`` of all samples."""
+    """Return unit embeddings ``(N, E)`` and one-vs-all negatives ``(N, C)`` of all samples."""
     method = run.method
     assert isinstance(method, LondDrs)
     device = next(method.eval().parameters()).device
     parts = []
     for images in ordered_views(samples.pixels, run.views, batch, device):
         out = method.net(images)
-        parts.append((out.embedding.float().cpu(), positive_probabilities(out.ova_logits).float().cpu()))
-    embeddings, positives = (torch.cat(column) for column in zip(*parts, strict=True))
-    return embeddings, positives
+        parts.append((out.embedding.float().cpu(), negative_probabilities(out.ova_logits).float().cpu()))
+    embeddings, negatives = (torch.cat(column) for column in zip(*parts, strict=True))
+    return embeddings, negatives

@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lond.audit.duplicates import content_hashes, difference_bits, find_leaks
-from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import Computed, FeatureCache, Progress, compute_features
+from lond.audit.duplicates import find_leaks
 from lond.data.features import FeaturePixels
 from lond.data.options import ReadOptions
-from lond.data.resized import at_side
 from lond.data.sources import has_split, load
-from lond.runs.tables import unreadable
+from lond.data.squares import unreadable
+from lond.frozen.content import content_hashes, difference_bits
+from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.features import Computed, FeatureCache, Progress, compute_features
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 
@@ -61,11 +61,8 @@ class Looker:
         device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
         if self.runtime.threads:
             torch.set_num_threads(self.runtime.threads)
-        # Pictures are read from their files at the size the network sees; images in memory it enlarges itself.
-        from_files = samples.pixels.crops_on_read
-        large = replace(samples, pixels=at_side(samples.pixels, self.extractor.size)) if from_files else samples
         cached = FeatureCache(self.cache, self.extractor)
-        computed = compute_features(large, hashes, cached, device, self.progress("features"))
+        computed = compute_features(samples, hashes, cached, device, self.progress("features"))
         return Known(samples, hashes, computed, bits).blanked()
 
     def leaks(self, source: object, test: object, known: Known, options: ReadOptions) -> list[dict[str, Any]]:

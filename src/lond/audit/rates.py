@@ -102,6 +102,8 @@ def estimate_rates(
     names: Sequence[str],
     p_values: Tensor | None = None,
     settings: RateSettings = DEFAULTS,
+    *,
+    class_p_values: Tensor | None = None,
 ) -> Rates:
     """Return the rates of wrong labels and foreign images; unlabelled and unreadable images do not count.
 
@@ -112,6 +114,7 @@ def estimate_rates(
         names: C class names.
         p_values: ``(N,)`` conformal p-values of being known, NaN where there is none.
         settings: level, cut-off, calibration size and seed.
+        class_p_values: ``(N,)`` those to use for the rates by class, where known images of each class are the measure.
 
     Raises:
         DataError: the parts differ in length, or a label or probability makes no sense.
@@ -119,6 +122,9 @@ def estimate_rates(
     data = _Data.of(labels, probabilities, verdicts, names, p_values)
     cutoffs = _cutoffs(data, settings)
     overall = _rates(data, data.counted, cutoffs, settings, "all")
+    if class_p_values is not None:
+        data = _Data.of(labels, probabilities, verdicts, names, class_p_values)
+        cutoffs = _cutoffs(data, settings)
     own = [data.counted & (data.labels == index) for index in range(len(names))]
     classes = {name: _rates(data, own[at], cutoffs, settings, str(at)) for at, name in enumerate(names)}
     return Rates(overall, classes)

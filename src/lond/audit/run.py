@@ -14,8 +14,6 @@ import torch
 from torch import Tensor
 
 from lond.audit.duplicates import DuplicateGroups, find_duplicates
-from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import Computed, Progress
 from lond.audit.findings import Findings
 from lond.audit.learn import default_folds, learn, unit_features
 from lond.audit.look import Known, Looker
@@ -29,6 +27,8 @@ from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.data.split import take
 from lond.errors import ConfigError, DataError
+from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.features import Computed, Progress
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
@@ -105,7 +105,8 @@ def audit(
         looker = Looker(settings.extractor, runtime, place, progress or _quiet)
         known = looker.look(samples, own)
         leaks = looker.leaks(source, test, known, options)
-    return _audit(known, notes, leaks, settings, folder, runtime)
+    computed_here = own is None and not isinstance(samples.pixels, FeaturePixels)
+    return _audit(known, notes, leaks, settings, folder, runtime, str(cache or "") if computed_here else None)
 
 
 def _quiet(name: str) -> Progress:
@@ -129,12 +130,13 @@ def _audit(
     settings: AuditSettings,
     folder: Path | None,
     runtime: RuntimeSettings,
+    cache: str | None,
 ) -> Audit:
     samples, computed = known.samples, known.computed
     groups = find_duplicates(known.hashes, samples.labels, known.near_features(), known.bits)
     rows, training = training_rows(samples, computed, groups)
     features = computed.features[rows.numpy()]
-    planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed)
+    planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed, cache)
     learned = learn(
         planned.samples,
         unit_features(features),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import Features
 from lond.config import NetSettings, RunConfig
 from lond.data.features import FeaturePixels
 from lond.data.resized import at_side
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError, DataError
+from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.features import Features
+from lond.frozen.samples import FrozenSettings
 from lond.methods import LondDrsSettings
 from lond.presets import OWN_IDENTIFY, SMALL_IMAGE, on_features, own_batch
 from lond.train.loop import TrainSettings
@@ -34,7 +35,13 @@ class Plan:
 
 
 def plan(
-    trained: Trained, samples: Samples, features: Features, extractor: ExtractorSettings, epochs: int, seed: int
+    trained: Trained,
+    samples: Samples,
+    features: Features,
+    extractor: ExtractorSettings,
+    epochs: int,
+    seed: int,
+    cache: str | None = "",
 ) -> Plan:
     """Return what to train on N images.
 
@@ -45,6 +52,8 @@ def plan(
         extractor: the frozen network.
         epochs: 0 = ``EPOCHS``.
         seed: of the training.
+        cache: folder of the features, so that the trained heads can look at new images; None = they are not the frozen
+            network's but the user's own.
 
     Raises:
         ConfigError: there is no such training.
@@ -54,7 +63,11 @@ def plan(
         raise ConfigError(f"there is no training {trained!r}; choose one of {', '.join(get_args(Trained))}")
     epochs = epochs or EPOCHS[trained]
     if trained == "heads":
-        return Plan(on_features(len(samples), epochs, seed), replace(samples, pixels=FeaturePixels(features)))
+        config = on_features(len(samples), epochs, seed)
+        if cache is not None:
+            frozen = FrozenSettings(**vars(extractor), cache=cache or FrozenSettings.cache)
+            config = replace(config, data=replace(config.data, frozen=frozen))
+        return Plan(config, replace(samples, pixels=FeaturePixels(features)))
     if isinstance(samples.pixels, FeaturePixels):
         raise DataError(f"{samples.origin} holds embeddings; a network can only be trained on images")
     side = extractor.size if trained == "finetune" else min(SMALL_IMAGE, *samples.pixels.size)
@@ -96,6 +109,6 @@ def _settings(epochs: int, images: int, **values: float) -> LondDrsSettings:
     ramp = min(LondDrsSettings.ramp_epochs, _warmup(epochs))
     identify = replace(OWN_IDENTIFY, neighbours=neighbours)
     return replace(
-        LondDrsSettings(warmup_epochs=_warmup(epochs), ramp_epochs=ramp, identify=identify, witness_weight=1.0),
+        LondDrsSettings(warmup_epochs=_warmup(epochs), ramp_epochs=ramp, identify=identify, witness=True),
         **values,  # type: ignore[arg-type]  # a field a name
     )

@@ -16,6 +16,7 @@ from lond.data.files import load_into_memory
 from lond.data.noise import NoiseSettings, add_noise, known_classes, rates
 from lond.data.pixels import ArrayPixels
 from lond.data.sources import has_split, load
+from lond.data.split import take
 from lond.errors import ConfigError, DataError
 from lond.types import FOREIGN, Samples
 
@@ -39,6 +40,8 @@ class BenchmarkSettings:
     """CIFAR10N and CIFAR100N only: a folder, table or .npz file of open-set images (TinyImageNet, Places-365, ...)."""
     open_images: int = 0
     """How many of them go into the training set; 10,000 of the rest go into the test set."""
+    train_on_unknown: bool = True
+    """False leaves images of unknown classes out of the training set, after the noise was drawn; the test set stays."""
     image_size: int = 448
     """Side in pixels of the web sets' images."""
 
@@ -56,14 +59,27 @@ def load_benchmark(settings: BenchmarkSettings) -> Benchmark:
     """Load a benchmark by name.
 
     Raises:
-        ConfigError: the name is unknown.
+        ConfigError: the name is unknown, or the benchmark lacks what a setting is about.
         DataError: files are missing; the message says where to get them and where to put them.
     """
     if settings.name not in BENCHMARKS:
         raise ConfigError(f"benchmark {settings.name!r} is unknown; choose one of: {', '.join(BENCHMARKS)}")
     if settings.open_images and settings.name not in TAKE_OPEN_IMAGES:
         raise ConfigError(f"open_images works with {' and '.join(TAKE_OPEN_IMAGES)}, not with {settings.name}")
-    return BENCHMARKS[settings.name](settings)
+    benchmark = BENCHMARKS[settings.name](settings)
+    return benchmark if settings.train_on_unknown else _without_unknown(benchmark, settings)
+
+
+def _without_unknown(benchmark: Benchmark, settings: BenchmarkSettings) -> Benchmark:
+    """Leave the images of unknown classes out of the training set; the others keep their ids and labels."""
+    truth = benchmark.train.true_labels
+    if truth is None or not (truth == FOREIGN).any():
+        lacks = "no known truth" if truth is None else "no images of unknown classes in its training set"
+        raise ConfigError(f"train_on_unknown=false has nothing to leave out: {settings.name} has {lacks}")
+    train = take(benchmark.train, (truth != FOREIGN).nonzero().squeeze(1))
+    assert train.true_labels is not None
+    left = rates(train.labels, train.true_labels, settings.noise.closed_rate)
+    return replace(benchmark, train=train, manifest=benchmark.manifest | left | {"train_on_unknown": False})
 
 
 def _cifar(read: Callable[[Path, str], CifarImages], open_ratio: float) -> Callable[[BenchmarkSettings], Benchmark]:

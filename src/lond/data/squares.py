@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
+from lond.data.pixels import SubsetPixels
 from lond.errors import DataError
-from lond.types import Problem, Request
+from lond.types import Pixels, Problem, Request
 
 MID_GREY = 128
 CENTRE = (0.5, 0.5)
@@ -174,3 +175,14 @@ class SquarePixels(ABC):
 
     @abstractmethod
     def _compute_fingerprint(self) -> str: ...
+
+
+def unreadable(pixels: Pixels) -> dict[int, str]:
+    """Return index -> reason of the images that could not be decoded so far (each was replaced by mid-grey)."""
+    if isinstance(pixels, SubsetPixels):
+        faults = unreadable(pixels.base)
+        return {place: faults[index] for place, index in enumerate(pixels.indices.tolist()) if index in faults}
+    if not isinstance(pixels, SquarePixels) or not pixels.problems:
+        return {}
+    reasons = {problem.id: problem.reason for problem in pixels.problems}
+    return {index: reasons[name] for index in range(len(pixels)) if (name := pixels.name(index)) in reasons}

@@ -5,7 +5,7 @@ from lond.detect.ebo import EBO
 from lond.detect.evidence import Evidence, trusted_only
 from lond.detect.knn import KNN
 from lond.detect.mds import MDS
-from lond.detect.mls import MLS
+from lond.detect.mls import MLS, mls_score
 from lond.detect.msp import MSP, msp_score
 from lond.detect.ngc_prototype import NGCPrototype
 from lond.detect.open_world import OpenWorld, open_world_score
@@ -47,6 +47,7 @@ __all__ = [
     "RankFeat",
     "ReAct",
     "TempScaling",
+    "mls_score",
     "msp_score",
     "open_world_score",
     "trusted_only",

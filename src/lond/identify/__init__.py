@@ -8,6 +8,7 @@ from lond.identify.label_propagation import (
     neighbour_graph,
     propagate_labels,
 )
+from lond.identify.label_votes import label_votes, scattered_labels
 from lond.identify.largest_component import connected_components, largest_components, mutual_pairs
 from lond.identify.loss_mixture import TwoGaussians, fit_two_gaussians, scale_to_unit, small_loss_posterior
 from lond.identify.negative_margin import negative_margin, select_open
@@ -57,6 +58,7 @@ __all__ = [
     "judge",
     "kept_count",
     "label_divergences",
+    "label_votes",
     "largest_components",
     "learning_state",
     "move_moments",
@@ -70,6 +72,7 @@ __all__ = [
     "propagate_labels",
     "rising_threshold",
     "scale_to_unit",
+    "scattered_labels",
     "select_adaptively",
     "select_agreeing",
     "select_by_threshold",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -12,7 +14,11 @@ from lond.errors import ConfigError, DataError
 from lond.identify.negative_margin import negative_margin, select_open
 from lond.identify.neighbour_margin import clean_quota, neighbour_labels, neighbour_margin, select_clean
 from lond.identify.neighbours import nearest_neighbours
+from lond.identify.uniform_selection import divergence_cutoff, select_uniformly
 from lond.types import Partition
+
+Selection = Literal["neighbour-margin", "uniform"]
+"""How the clean samples are chosen."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class IdentifySettings:
     """tau."""
     include_self: bool = True
     """Whether a sample is among its own neighbours."""
+    selection: Selection = "neighbour-margin"
+    """"neighbour-margin" is the paper's; "uniform" is UNICON's, which knows no neighbours and no clean_quantile."""
 
     def __post_init__(self) -> None:
         """Refuse values outside their range."""
@@ -40,6 +48,8 @@ class IdentifySettings:
             raise ConfigError("clean_quantile (alpha_ID) and open_share (alpha_OOD) must lie in [0, 1]")
         if not self.temperature > 0:
             raise ConfigError("temperature (tau) must be positive")
+        if self.selection not in get_args(Selection):
+            raise ConfigError(f"selection {self.selection!r} is unknown; use {' or '.join(get_args(Selection))}")
 
 
 @torch.no_grad()
@@ -71,7 +81,10 @@ def identify(
     votes = neighbour_labels(near, positives, settings.temperature)
     voted = votes.argmax(dim=1)
     margins = neighbour_margin(votes, labels, settings.top)
-    clean = select_clean(margins, labels, clean_quota(votes, labels, settings.clean_quantile))
+    if settings.selection == "uniform":
+        clean = uniformly_clean(positives, labels)
+    else:
+        clean = select_clean(margins, labels, clean_quota(votes, labels, settings.clean_quantile))
     # An unlabelled sample has no class of its own to deny: its neighbours' vote stands in. In float32 small positives
     # would vanish in 1 - p, and the tied margins with them.
     negative_margins = negative_margin(1 - positives.double(), torch.where(labels >= 0, labels, voted)).float()
@@ -86,6 +99,25 @@ def identify(
         neighbour_margin=margins,
         negative_margin=negative_margins,
     )
+
+
+def uniformly_clean(positives: Tensor, labels: Tensor) -> Tensor:
+    """Return the mask ``(N,)`` of UNICON's selection at its published values, from one-vs-all positives.
+
+    A sample's divergence is that of Jensen and Shannon, in bits, between its positives, normalised to sum to one, and
+    its label; it depends on the label's own share q alone.
+
+    Args:
+        positives: ``(N, C)`` one-vs-all probabilities.
+        labels: ``(N,)`` given labels; negative = unlabelled, never clean.
+    """
+    if not (labels >= 0).any():
+        return torch.zeros_like(labels, dtype=torch.bool)
+    own = positives.gather(1, labels.clamp_min(0)[:, None]).squeeze(1)
+    q = (own / positives.sum(dim=1).clamp_min(torch.finfo(positives.dtype).tiny)).double()
+    divergences = 1 + (torch.xlogy(q, q) - torch.xlogy(1 + q, 1 + q)) / (2 * math.log(2))
+    cutoff = divergence_cutoff(divergences[labels >= 0])
+    return select_uniformly(divergences, labels, positives.shape[1], cutoff).chosen
 
 
 def sample_weights(best_margins: Tensor, clean: Tensor, closed: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.detect import open_world_score
+from lond.detect import mls_score, open_world_score
 from lond.errors import ConfigError
 from lond.identify import IdentifySettings, identify
 from lond.losses import (
@@ -35,7 +35,9 @@ from lond.losses import (
     soft_cross_entropy,
 )
 from lond.methods.base import Method, Survey, Task
+from lond.methods.classifiers import ClassifierSettings, build_classifier
 from lond.methods.opened import OpenedDual
+from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet, DualOutput
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
 
@@ -67,11 +69,11 @@ class LondDrsSettings:
     """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
     refine_clean_targets: bool = True
     """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
-    witness_weight: float = 0.0
-    """Weight of a second one-vs-all head that learns every given label, and from which the foreign score is read.
+    witness: bool = False
+    """Train a second, plain network on every given label, and read the foreign score from it (its largest logit).
 
-    Not in the paper. Foreign images in the training set carry scattered labels, so this head finds no class likely for
-    them, while the other one never learns from the samples that are not judged clean. It changes nothing else.
+    Not in the paper. Foreign images in the training set carry scattered labels, so this network finds no class likely
+    for them, while the other one never learns from samples that are not judged clean. It changes nothing else.
     """
 
     def __post_init__(self) -> None:
@@ -98,9 +100,8 @@ class LondDrs(Method):
         self.settings = settings
         self.labels = task.labels
         backbone, feature_size = task.build_backbone()
-        self.net = DualNet(
-            backbone, feature_size, task.num_classes, settings.embedding_size, witness=settings.witness_weight > 0
-        )
+        self.net = DualNet(backbone, feature_size, task.num_classes, settings.embedding_size)
+        self.witness = build_classifier(ClassifierSettings("linear"), task) if settings.witness else None
 
     # Once an epoch
 
@@ -157,7 +158,7 @@ class LondDrs(Method):
             streams["closed"] = _members(partition.closed)
         if settings.consistency_weight:
             streams["trusted"] = _members(~partition.open)
-        if settings.contrastive_weight or settings.witness_weight:
+        if settings.contrastive_weight or settings.witness:
             streams["all"] = _members(torch.ones_like(partition.clean))
         return Phase("robust", streams, lead=len(partition.clean))
 
@@ -170,8 +171,10 @@ class LondDrs(Method):
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
         if "trusted" in batches:
             terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
-        if "all" in batches:
-            terms |= self._terms_of_all(batches["all"], random)
+        if self.settings.contrastive_weight:
+            terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
+        if self.witness is not None:
+            terms["witness"] = Term(self._testimony(self.witness, batches["all"]))
         return terms
 
     def _warmup_terms(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
@@ -184,8 +187,8 @@ class LondDrs(Method):
             ones = torch.ones(len(batch.labels), device=batch.labels.device)
             contrastive = mixed_bi_level_contrastive(outputs.embedding, batch.labels, ones, mixes, settings.temperature)
             terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
-        if settings.witness_weight:
-            terms["witness"] = Term(self._witness(outputs, batch.labels, mixes), settings.witness_weight)
+        if self.witness is not None:
+            terms["witness"] = Term(self._testimony(self.witness, batch))
         if settings.warmup_prototype_weight:
             logits = self._prototype_logits(outputs.embedding)
             terms["prototype"] = Term(
@@ -243,25 +246,17 @@ class LondDrs(Method):
         weak, strong = self.net(torch.cat(batch.views)).ova_logits.chunk(2)
         return one_vs_all_consistency(strong, weak)
 
-    def _terms_of_all(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
-        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights; and what the witness learns."""
+    def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
+        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
         assert self.partition is not None
-        settings, terms = self.settings, {}
         mixes, outputs = self._mixed_outputs(batch.views, random)
-        if settings.contrastive_weight:
-            labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
-            losses = mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, settings.temperature)
-            terms["contrastive"] = Term(losses, settings.contrastive_weight)
-        if settings.witness_weight:
-            terms["witness"] = Term(self._witness(outputs, batch.labels, mixes), settings.witness_weight)
-        return terms
+        labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
+        return mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, self.settings.temperature)
 
-    def _witness(self, outputs: DualOutput, labels: Tensor, mixes: tuple[Mix, ...]) -> Tensor:
-        """Eq. 2 on the given labels, mixed; rows that are mixed with an unlabelled one are left out."""
-        labelled = labels >= 0
-        targets = self._one_hot(labels.clamp_min(0))
-        losses = _mixed(one_vs_all, self.net.witness_logits(outputs.features), targets, mixes)
-        return losses[torch.cat([labelled & labelled[mix.partners.to(labels.device)] for mix in mixes])]
+    def _testimony(self, witness: Classifier, batch: Batch) -> Tensor:
+        """Cross-entropy of the weak views with the given labels, whoever doubts them; unlabelled rows are left out."""
+        losses = F.cross_entropy(witness(batch.views[0]).logits.float(), batch.labels.clamp_min(0), reduction="none")
+        return losses[batch.labels >= 0]
 
     def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
         """Mix each view with a draw of its own and run all through the network at once."""
@@ -277,15 +272,16 @@ class LondDrs(Method):
     # At inference
 
     def predict(self, images: Tensor) -> Prediction:
-        """Class from the one-vs-all output, foreign score from Eq. 15."""
+        """Class from the one-vs-all output, foreign score from Eq. 15 or, if there is one, from the witness."""
         out: DualOutput = self.net(images)
-        positives = positive_probabilities(out.ova_logits)
-        witness = self.net.witness_logits(out.features) if self.settings.witness_weight else out.ova_logits
+        positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
         nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
         logits = log_odds(out.ova_logits)
         # softmax(log p) is p / sum(p), also where every p underflows.
         probabilities = F.softmax(F.logsigmoid(logits), dim=1)
-        scores = open_world_score(negative_probabilities(witness), nearest)
+        scores = open_world_score(negatives, nearest)
+        if self.witness is not None:
+            scores = mls_score(self.witness(images).logits.float())
         return Prediction(probabilities, scores, out.features.float(), logits)
 
     def network(self) -> OpenedDual:

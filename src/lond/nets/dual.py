@@ -35,20 +35,11 @@ class DualNet(nn.Module):
         feature_size: F, also the hidden width of both heads.
         num_classes: C, the number of known classes.
         embedding_size: E, the length of an embedding.
-        witness: Add a second one-vs-all head, ``witness_logits``, that stands beside the others.
     """
 
     prototypes_ready: Tensor
 
-    def __init__(
-        self,
-        backbone: nn.Module,
-        feature_size: int,
-        num_classes: int,
-        embedding_size: int = 128,
-        *,
-        witness: bool = False,
-    ) -> None:
+    def __init__(self, backbone: nn.Module, feature_size: int, num_classes: int, embedding_size: int = 128) -> None:
         """Build both heads on top of the backbone."""
         super().__init__()
         self.backbone = backbone
@@ -59,7 +50,6 @@ class DualNet(nn.Module):
         self.projection_head = mlp_head(feature_size, embedding_size)
         self.prototypes = nn.Parameter(torch.zeros(num_classes, embedding_size))
         self.register_buffer("prototypes_ready", torch.tensor(False))
-        self.witness_head = mlp_head(feature_size, 2 * num_classes) if witness else None
 
     def forward(self, x: Tensor) -> DualOutput:
         """Map images ``(B, K, H, W)`` to features, embeddings and one-vs-all logits."""
@@ -69,13 +59,6 @@ class DualNet(nn.Module):
         embedding = functional.normalize(self.projection_head(features).float(), dim=1)
         logits = self.ova_head(features).reshape(-1, self.num_classes, 2)
         return DualOutput(features, embedding, logits)
-
-    def witness_logits(self, features: Tensor) -> Tensor:
-        """Map features ``(B, F)`` to the witness's logits ``(B, C, 2)``; no gradient flows back into the features."""
-        if self.witness_head is None:
-            raise ValueError("the network was built without a witness")
-        logits: Tensor = self.witness_head(features.detach()).reshape(-1, self.num_classes, 2)
-        return logits
 
     @torch.no_grad()
     def set_prototypes(self, prototypes: Tensor) -> None:

@@ -40,6 +40,11 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
             f"the run was trained with a module of your own, {name}: in Python, "
             f"load it with lond.LondClassifier.load(folder, backbone={name}(...))"
         )
+    if config.data.frozen.backbone and config.net.backbone != FEATURES:
+        raise ConfigError(
+            f"data.frozen.backbone turns images into features, on which {config.net.backbone!r} cannot stand: "
+            f"set net.backbone={FEATURES}, or let lond.presets.on_frozen choose all settings"
+        )
     seed_global_state(config.train.seed, "initial weights")
     views = config.views
 

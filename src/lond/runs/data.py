@@ -14,8 +14,10 @@ from lond.data.files import load_into_memory
 from lond.data.options import ReadOptions
 from lond.data.sources import has_split, load
 from lond.data.split import hold_out, take
+from lond.data.squares import unreadable
 from lond.errors import DataError
-from lond.runs.tables import unreadable
+from lond.runs.frozen import training_features
+from lond.train.runtime import RuntimeSettings
 from lond.types import Problem, Samples
 
 MEMORY_LIMIT = 2 * 2**30
@@ -31,19 +33,31 @@ class Shape:
     size: tuple[int, int]
 
 
-def load_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any]]:
-    """Return training set, test set (if any) and manifest of a configuration."""
-    data = config.data
+def load_data(
+    config: RunConfig, runtime: RuntimeSettings | None = None, *, show_progress: bool | None = None
+) -> tuple[Samples, Samples | None, dict[str, Any]]:
+    """Return training set, test set (if any) and manifest of a configuration.
+
+    With ``data.frozen`` the pixels are features, computed on the runtime's device unless they are kept already.
+    """
+    data, frozen = config.data, config.data.frozen
+
+    def ready(samples: Samples) -> Samples:
+        if frozen.backbone:
+            return training_features(samples, frozen, runtime, show_progress)
+        return in_memory(samples) if data.source else samples
+
     if not data.source:
         benchmark: Benchmark = load_benchmark(data.benchmark)
-        return benchmark.train, benchmark.test, benchmark.manifest
-    train = in_memory(load(data.source, options=data.read))
-    options = reading_at(shape_of(train), data.read)
+        return ready(benchmark.train), ready(benchmark.test), benchmark.manifest
+    train = ready(load(data.source, options=data.read))
+    # A frozen network takes images of any shape.
+    options = data.read if frozen.backbone else reading_at(shape_of(train), data.read)
     test = None
     test_source = data.test_source or (data.source if has_split(data.source, "test", options) else "")
     if test_source:
         split = "test" if has_split(test_source, "test", options) else "train"
-        test = in_memory(load(test_source, split, class_names=train.class_names, options=options))
+        test = ready(load(test_source, split, class_names=train.class_names, options=options))
     return train, test, {"noise": "the data's own; rates unknown"}
 
 

@@ -22,6 +22,9 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+PLACES = ("data.benchmark.root", "data.frozen.cache")
+"""Settings that say where something lies, and nothing about what is learned from it."""
+
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
 
 
@@ -121,7 +124,7 @@ def _differences(stored: dict[str, Any], asked: dict[str, Any], where: str = "")
         name, old, new = f"{where}{key}", stored.get(key), asked.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
             changed += _differences(old, new, f"{name}.")
-        elif old != new and name != "data.benchmark.root":
+        elif old != new and name not in PLACES:
             changed.append(name)
     return changed
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from lond.data.squares import SquarePixels
+from lond.data.squares import unreadable
 from lond.errors import DataError
 from lond.identify import judge
-from lond.types import Partition, Pixels, Prediction, Samples, Verdict
+from lond.types import Partition, Prediction, Samples, Verdict
 
 if TYPE_CHECKING:
     from lond.runs.trained import LoadedRun
@@ -32,14 +32,6 @@ class PredictionTable:
 
     columns: tuple[str, ...]
     rows: list[dict[str, str]]
-
-
-def unreadable(pixels: Pixels) -> dict[int, str]:
-    """Return index -> reason of the images that could not be decoded so far (each was replaced by mid-grey)."""
-    if not isinstance(pixels, SquarePixels) or not pixels.problems:
-        return {}
-    reasons = {problem.id: problem.reason for problem in pixels.problems}
-    return {index: reasons[name] for index in range(len(pixels)) if (name := pixels.name(index)) in reasons}
 
 
 def prediction_rows(

@@ -19,6 +19,7 @@ from lond.runs.build import build
 from lond.runs.data import Shape, check_fits, in_memory, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, read_json
+from lond.runs.frozen import new_features
 from lond.runs.tables import Columns, read_columns, write_columns
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.log import write_json
@@ -44,9 +45,15 @@ class LoadedRun:
         return None if self.decision is None else self.decision.threshold
 
     def read(self, source: object, split: str = "test", *, ignore_classes: bool = False) -> Samples:
-        """Load images at the run's size; labels are mapped onto its classes, or not read with ``ignore_classes``."""
-        options = replace(reading_at(self.shape, self.config.data.read), ignore_classes=ignore_classes)
-        samples = in_memory(load(source, split, class_names=self.shape.class_names, options=options))
+        """Load images at the run's size; labels are mapped onto its classes, or not read with ``ignore_classes``.
+
+        For a run on features of a frozen network the images are turned into such features.
+        """
+        data = self.config.data
+        options = data.read if data.frozen.backbone else reading_at(self.shape, data.read)
+        options = replace(options, ignore_classes=ignore_classes)
+        samples = load(source, split, class_names=self.shape.class_names, options=options)
+        samples = new_features(samples, data.frozen) if data.frozen.backbone else in_memory(samples)
         check_fits(samples, self.shape)
         return samples
 

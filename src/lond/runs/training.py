@@ -41,7 +41,7 @@ def train_run(
     """
     folder = Path(folder)
     claim(folder, config)
-    samples, test, noise = load_data(config)
+    samples, test, noise = load_data(config, runtime_settings, show_progress=show_progress)
     trained = train_samples(config, samples, test, folder, runtime_settings, noise=noise, show_progress=show_progress)
     return trained.result
 

@@ -7,6 +7,8 @@ does not matter where an image lies or what it is called. A run that was cut goe
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
-from lond.audit.extractors import Extractor, ExtractorSettings
-from lond.runs.tables import unreadable
-from lond.train.log import write_json
+from lond.data.resized import at_side
+from lond.data.squares import unreadable
+from lond.frozen.extractors import Extractor, ExtractorSettings
 from lond.types import Request, Samples
 
 ROWS_A_FILE = 1024
@@ -27,6 +29,9 @@ ROWS_A_FILE = 1024
 
 BATCH = 64
 """Images that the network sees at once."""
+
+ABOUT = "about.json"
+"""File that tells a person which network's features a folder holds."""
 
 Progress = Callable[[int, int], None]
 """Called with (images done, images in all)."""
@@ -54,8 +59,9 @@ class FeatureCache:
 
     def _index(self, path: Path) -> None:
         try:
-            hashes = load_file(path)["hashes"]
-        except (SafetensorError, KeyError, OSError):
+            with safe_open(path, framework="numpy") as file:
+                hashes = file.get_tensor("hashes")
+        except (SafetensorError, OSError):
             # A damaged file counts as never written: its images are computed again.
             return
         for row, content in enumerate(hashes):
@@ -68,10 +74,11 @@ class FeatureCache:
     def store(self, hashes: Sequence[str], features: Features) -> None:
         """Keep the features ``(n, V, D)`` of images with these content hashes (64 hexadecimal digits)."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / "about.json").is_file():
-            write_json(self.folder / "about.json", {"features": self.settings.key()})
+        if not (self.folder / ABOUT).is_file():
+            (self.folder / ABOUT).write_text(json.dumps({"features": self.settings.key()}) + "\n", encoding="utf-8")
         name = hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
-        path, temporary = self.folder / f"{name}.safetensors", self.folder / f"{name}.tmp"
+        # Another process may be computing the same images.
+        path, temporary = self.folder / f"{name}.safetensors", self.folder / f"{name}.{os.getpid()}.tmp"
         raw = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), -1)
         save_file({"hashes": raw.copy(), "features": np.ascontiguousarray(features, dtype=np.float16)}, temporary)
         temporary.replace(path)
@@ -110,6 +117,8 @@ def compute_features(
 ) -> Computed:
     """Return the features of all samples, computing those that the cache does not hold.
 
+    Pictures are read from their files at the size that the network sees; images in memory it enlarges itself.
+
     Args:
         samples: N images, of any size.
         hashes: their content hashes; equal images are computed once, and one with "" is unreadable.
@@ -117,6 +126,9 @@ def compute_features(
         device: where the network runs.
         progress: told how many images are computed.
     """
+    pixels = samples.pixels
+    if pixels.crops_on_read:
+        pixels = at_side(pixels, cache.settings.size)
     first = {content: index for index, content in reversed(list(enumerate(hashes))) if content not in cache}
     empty = [index for index, content in enumerate(hashes) if not content]
     missing = sorted({*first.values(), *empty})
@@ -125,15 +137,15 @@ def compute_features(
         indices = missing[start : start + ROWS_A_FILE]
         assert extractor is not None
         rows = []
-        for images in samples.pixels.stream([Request(part) for part in torch.tensor(indices).split(BATCH)]):
+        for images in pixels.stream([Request(part) for part in torch.tensor(indices).split(BATCH)]):
             rows.append(extractor(images[0]))
             if progress is not None:
                 progress(start + sum(map(len, rows)), len(missing))
-        bad = unreadable(samples.pixels)
+        bad = unreadable(pixels)
         good = [place for place, index in enumerate(indices) if index not in bad and hashes[index]]
         if good:
             cache.store([hashes[indices[place]] for place in good], torch.cat(rows)[good].half().numpy())
-    return _gathered(hashes, cache, unreadable(samples.pixels))
+    return _gathered(hashes, cache, unreadable(pixels))
 
 
 def _gathered(hashes: Sequence[str], cache: FeatureCache, reasons: dict[int, str]) -> Computed:

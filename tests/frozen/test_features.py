@@ -10,12 +10,12 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-import lond.audit.features as module
-from lond.audit.content import content_hashes
-from lond.audit.extractors import ExtractorSettings
-from lond.audit.features import FeatureCache, compute_features
+import lond.frozen.features as module
 from lond.data.options import ReadOptions
 from lond.data.sources import load
+from lond.frozen.content import content_hashes
+from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.features import FeatureCache, compute_features
 from lond.types import Samples
 
 SETTINGS = ExtractorSettings(size=16)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from lond.audit.extractors import Extractor, ExtractorSettings, chosen_route
 from lond.errors import ConfigError, MissingDependencyError
+from lond.frozen.extractors import Extractor, ExtractorSettings, chosen_route
 from lond.nets.efficientnet_lite import efficientnet_lite0
 
 IMAGES = torch.randint(0, 256, (3, 3, 40, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)

@@ -13,7 +13,7 @@ from torch.nn import functional
 from lond.data.files import FilePixels, Progress
 from lond.data.images import MAX_BYTES
 from lond.data.pixels import SubsetPixels
-from lond.data.squares import SquarePixels
+from lond.data.squares import unreadable
 from lond.types import Pixels, Request, Samples
 
 SIDE = 8
@@ -38,7 +38,7 @@ def content_hashes(samples: Samples, progress: Progress | None = None) -> list[s
     else:
         batches = _batches(samples.pixels, progress)
         hashes = [_pixel_hash(image) for images in batches for image in images]
-    bad = _unreadable(base)
+    bad = unreadable(base)
     return ["" if place in bad else found for place, found in zip(places, hashes, strict=True)]
 
 
@@ -63,14 +63,6 @@ def _base(pixels: Pixels) -> tuple[Pixels, list[int]]:
         base, places = _base(pixels.base)
         return base, [places[index] for index in pixels.indices.tolist()]
     return pixels, list(range(len(pixels)))
-
-
-def _unreadable(pixels: Pixels) -> set[int]:
-    """Return the places of the images that could not be decoded so far."""
-    if not isinstance(pixels, SquarePixels) or not pixels.problems:
-        return set()
-    names = {problem.id for problem in pixels.problems}
-    return {place for place in range(len(pixels)) if pixels.name(place) in names}
 
 
 def _file_hash(path: str) -> str:

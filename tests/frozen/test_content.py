@@ -9,10 +9,10 @@ import pytest
 import torch
 from PIL import Image
 
-from lond.audit.content import content_hashes, difference_bits
 from lond.data.files import FilePixels
 from lond.data.pixels import ArrayPixels, subset
 from lond.data.wrapped import DatasetPixels
+from lond.frozen.content import content_hashes, difference_bits
 from lond.types import UNLABELLED, Pixels, Samples
 
 

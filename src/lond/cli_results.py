@@ -1,0 +1,180 @@
+"""The command about stored results: parsing and printing only."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column as RichColumn
+from rich.table import Table as RichTable
+
+from lond.errors import ConfigError, DataError, LondError
+from lond.store.choose import find, select
+from lond.store.files import scan, write
+from lond.store.gather import record_of
+from lond.store.groups import group
+from lond.store.records import Machine, Record
+from lond.store.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
+
+out, notes = Console(), Console(stderr=True)
+
+STORE = Path("results/store")
+ADD = "add"
+TABLE = "table"
+SHOWN = 8
+"""Settings that a note names."""
+IN_THE_NAME = ("method", "data", "noise", "seed")
+"""Columns that a terminal is too narrow for: the name tells them."""
+
+
+def results(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="STORE | add RUN_FOLDER", help="A results store to show, or runs to add to it."),
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help=f"The store; {STORE} if left out.")] = None,
+    method: Annotated[str, typer.Option(help="Only these methods, with commas.")] = "",
+    data: Annotated[str, typer.Option(help="Only these data sets; with add: the name of the data.")] = "",
+    noise: Annotated[str, typer.Option(help="Only these noises, e.g. sym50,asym40.")] = "",
+    scale: Annotated[
+        str, typer.Option(help="Only these scales: full, mini, frozen, smoke, own; with add: the scale.")
+    ] = "",
+    seed: Annotated[str, typer.Option(help="Only these training seeds.")] = "",
+    by: Annotated[
+        str, typer.Option(help="Mean and deviation of runs that agree in these, e.g. method,data,noise.")
+    ] = "",
+    figures: Annotated[
+        str, typer.Option(help="Figures to show, e.g. accuracy,last.accuracy,knn.clean.auroc.")
+    ] = ",".join(FIGURES),
+    form: Annotated[str, typer.Option("--format", help="table, csv, markdown, latex or json.")] = TABLE,
+    compare: Annotated[tuple[str, str], typer.Option(metavar="A B", help="Two records by name: what differs.")] = (
+        "",
+        "",
+    ),
+    preset: Annotated[str, typer.Option(help="With add: the preset, if its data do not tell.")] = "",
+    threads: Annotated[int | None, typer.Option(help="With add: threads the runs had.")] = None,
+    device: Annotated[str | None, typer.Option(help="With add: device they ran on.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="With add: in place of another result.")] = False,
+) -> None:
+    """List, group, compare and print stored results; `lond results add RUN_FOLDER...` stores finished runs."""
+    if words and words[0] == ADD:
+        if method or noise or seed or by or any(compare):
+            raise ConfigError("--method, --noise, --seed, --by and --compare are about stored results, not about add")
+        tags = {"scale": scale or None, "data": data, "preset": preset, "machine": Machine(threads, device)}
+        _add(words[1:], store or STORE, tags, replace)
+        return
+    if preset or threads is not None or device or replace:
+        raise ConfigError("--preset, --threads, --device and --replace go with: lond results add RUN_FOLDER...")
+    if form not in (TABLE, *FORMATS):
+        raise ConfigError(f"there is no format {form!r}; choose one of: {', '.join((TABLE, *FORMATS))}")
+    records = _read(_place(words or [], store))
+    chosen = _chosen(records, method=method, data=data, noise=noise, scale=scale, seed=seed)
+    if any(compare):
+        if by:
+            raise ConfigError("--compare is about two runs; leave out --by")
+        first, second = (find(chosen, name) for name in compare)
+        _show(differences_table(first, second), form)
+        return
+    asked = _checked_figures(_split(figures), chosen)
+    if not by:
+        _show(runs_table(chosen, asked), form, IN_THE_NAME)
+        return
+    groups = group(chosen, _split(by))
+    _show(groups_table(groups, asked), form)
+    for one in groups:
+        if mixed := one.mixed():
+            key, more = ", ".join(filter(None, one.key.values())), " ..." if len(mixed) > SHOWN else ""
+            _note(f"the runs of {key} differ in {', '.join(mixed[:SHOWN])}{more}; add changes or variant to --by")
+
+
+def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: bool) -> None:
+    """Store all runs that can be stored, and end with an error if some cannot."""
+    if not folders:
+        raise ConfigError("name the run folders: lond results add RUN_FOLDER...")
+    failed = 0
+    for folder in folders:
+        try:
+            written = write(store, record_of(folder, **tags), replace=replace)
+            out.print(f"{written.outcome}: {written.path}", markup=False, highlight=False, soft_wrap=True)
+        except LondError as error:
+            failed += 1
+            _note(f"not stored: {error}")
+    if failed:
+        raise DataError(f"{failed} of {len(folders)} runs were not stored")
+
+
+def _place(words: Sequence[str], store: Path | None) -> Path:
+    if len(words) > 1 or (words and store is not None):
+        raise ConfigError("name one store; to store runs: lond results add RUN_FOLDER...")
+    return Path(words[0]) if words else store or STORE
+
+
+def _read(place: Path) -> list[Record]:
+    records, unusable = scan(place)
+    for file in unusable:
+        _note(f"{file.path} is left out: {file.reason}")
+    if not records:
+        raise DataError(f"{place} holds no records; store finished runs with: lond results add RUN --store {place}")
+    return records
+
+
+def _chosen(records: list[Record], *, seed: str, **asked: str) -> list[Record]:
+    wanted = {name: _split(text) or None for name, text in asked.items()}
+    try:
+        seeds = [int(text) for text in _split(seed)] or None
+    except ValueError as error:
+        raise ConfigError(f"--seed needs whole numbers with commas, not {seed!r}") from error
+    chosen = select(records, seed=seeds, **wanted)
+    if not chosen:
+        held = {
+            name: sorted({str(getattr(record, name)) for record in records} - {""})
+            for name, given in asked.items()
+            if given
+        }
+        held |= {"seed": sorted({str(record.seeds.training) for record in records})} if seed else {}
+        there = "; ".join(f"{name}: {', '.join(values)}" for name, values in held.items())
+        raise DataError(f"no record fits all that is asked; the store holds {there}")
+    return chosen
+
+
+def _checked_figures(names: list[str], records: Sequence[Record]) -> list[str]:
+    known = dict.fromkeys(name for record in records for name, _ in record.figures())
+    unknown = [name for name in names if name not in known and name not in FIGURES]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=5, cutoff=0.3)
+        raise ConfigError(f"no run has a figure {unknown[0]!r}; there are, for example: {', '.join(near or FIGURES)}")
+    return names
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
+    """Print a table; on a terminal without some columns and without empty ones."""
+    if form != TABLE:
+        typer.echo(FORMATS[form](table), nl=False)
+        return
+    if not table.rows:
+        out.print("no differences")
+        return
+    texts = table.texts()
+    used = [
+        at
+        for at, column in enumerate(table.columns)
+        if column.name not in left_out and any(row[at] != "–" for row in texts)
+    ]
+    columns = (RichColumn(escape(table.columns[at].title), overflow="fold") for at in used)
+    shown = RichTable(*columns)
+    for row in texts:
+        shown.add_row(*(escape(row[at]) for at in used))
+    out.print(shown)
+
+
+def _note(text: str) -> None:
+    notes.print(f"note: {text}", markup=False, emoji=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,61 @@
+"""A store of results: one small JSON file a finished run, to choose, group, compare and print from.
+
+Reading loads no network; ``record_of`` and what else needs configurations is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lond.store.choose import find, select
+from lond.store.differences import Difference, differences
+from lond.store.files import Unusable, Written, read, scan, write
+from lond.store.groups import Group, Summary, group
+from lond.store.records import SCHEMA, DataPart, DetectorRecord, Machine, Record, Scale, Seeds
+from lond.store.rows import curve_rows, detector_rows, to_rows
+
+if TYPE_CHECKING:
+    from lond.store.gather import record_of, this_machine
+    from lond.store.identity import variant_of
+
+__all__ = [
+    "SCHEMA",
+    "DataPart",
+    "DetectorRecord",
+    "Difference",
+    "Group",
+    "Machine",
+    "Record",
+    "Scale",
+    "Seeds",
+    "Summary",
+    "Unusable",
+    "Written",
+    "curve_rows",
+    "detector_rows",
+    "differences",
+    "find",
+    "group",
+    "read",
+    "record_of",
+    "scan",
+    "select",
+    "this_machine",
+    "to_rows",
+    "variant_of",
+    "write",
+]
+
+_HOME = {
+    "record_of": "lond.store.gather",
+    "this_machine": "lond.store.gather",
+    "variant_of": "lond.store.identity",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lond.store' has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(_HOME[name]), name)
+    return value

@@ -1,0 +1,87 @@
+"""What a run is called: its preset, data set, noise and scale, from its configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lond.config import RunConfig
+from lond.errors import ConfigError
+from lond.presets import PRESETS, on_frozen
+from lond.presets import preset as preset_config
+from lond.recipes.apply import FULL_SCALE
+from lond.store.records import Scale
+
+WEB = "web-"
+
+
+def preset_of(config: RunConfig, given: str = "") -> str:
+    """Return the preset with the run's data and noise, "" if there is none.
+
+    Raises:
+        ConfigError: the given one is unknown, or of other data.
+    """
+    if given:
+        wanted = preset_config(given).data.benchmark
+        if not config.data.source and _key(wanted) != _key(config.data.benchmark):
+            raise ConfigError(f"the run is not one of preset {given}: its data or noise are other ones")
+        return given
+    if config.data.source:
+        return ""
+    own = _key(config.data.benchmark)
+    return next((name for name, preset in PRESETS.items() if _key(preset.data.benchmark) == own), "")
+
+
+def _key(benchmark: Any) -> tuple[Any, ...]:
+    """Return what tells presets apart; the web sets have no noise of ours."""
+    name = benchmark.name
+    return (name,) if name.startswith(WEB) else (name, benchmark.noise.kind, benchmark.noise.closed_rate)
+
+
+def baseline_of(config: RunConfig, preset: str) -> RunConfig | None:
+    """Return the configuration that a run of a preset is a change of; None for data of one's own."""
+    if not preset or config.data.source:
+        return None
+    plain = preset_config(preset, config.method)
+    return on_frozen(plain, config.train.epochs) if config.data.frozen.backbone else plain
+
+
+def data_of(config: RunConfig, preset: str) -> str:
+    """Return the name of the data set: a benchmark's, with the images added to it, or that of one's own folder."""
+    data, benchmark = config.data, config.data.benchmark
+    if data.source:
+        return preset_config(preset).data.benchmark.name if preset else Path(data.source).stem or "own"
+    if not benchmark.open_images:
+        return benchmark.name
+    thousands, rest = divmod(benchmark.open_images, 1000)
+    count = str(benchmark.open_images) if rest else f"{thousands}k"
+    return f"{benchmark.name}+{Path(benchmark.open_source).stem}-{count}"
+
+
+def noise_of(drawn: object, preset: str) -> str:
+    """Return the name of the noise, e.g. "sym50"; "" for the data's own.
+
+    Args:
+        drawn: the settings of the noise that a manifest holds, or a text in their place.
+        preset: name of the preset, for a manifest that holds none.
+    """
+    if not isinstance(drawn, dict):
+        benchmark = preset_config(preset).data.benchmark if preset else None
+        if benchmark is None or benchmark.name.startswith(WEB):
+            return ""
+        drawn = vars(benchmark.noise)
+    kind = {"symmetric": "sym", "asymmetric": "asym"}[drawn["kind"]]
+    return f"{kind}{100 * drawn['closed_rate']:g}"
+
+
+def scale_of(config: RunConfig, preset: str) -> Scale:
+    """Return the scale, as far as settings tell: a run shorter than its preset counts as "smoke"."""
+    if config.data.frozen.backbone or config.net.backbone == "features":
+        return "frozen"
+    if config.data.source:
+        return "own"
+    if preset:
+        whole, own = preset_config(preset, config.method).train, config.train
+        if own.epochs < whole.epochs or (own.max_steps and not 0 < whole.max_steps <= own.max_steps):
+            return "smoke"
+    return "full" if config.data.benchmark.name in FULL_SCALE else "mini"

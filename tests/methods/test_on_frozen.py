@@ -1,0 +1,103 @@
+"""Every method's published settings, shortened for frozen features, train and end at the asked length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from methods.test_on_features import clouds
+
+from lond.data.benchmarks import BenchmarkSettings
+from lond.errors import ConfigError
+from lond.methods import METHODS
+from lond.presets import FROZEN_STEPS, OWN_IDENTIFY, PRESETS, on_features, on_frozen, preset
+from lond.recipes.apply import LENGTHS
+from lond.runs import train_samples
+from lond.train.runtime import RuntimeSettings
+
+OTHERS = sorted(set(METHODS) - {"lond-drs"})
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("scale", ["cifar80n-sym20", "web-bird"])
+def test_every_method_trains_two_epochs(name: str, scale: str) -> None:
+    config = on_frozen(preset(scale, name), epochs=2, images=60)
+    assert config.data.frozen.backbone == "efficientnet-lite0"
+    samples = clouds()
+    trained = train_samples(config, samples, samples, None, RuntimeSettings("cpu", threads=1))
+    assert len(trained.result.history) == 2
+    assert math.isfinite(trained.result.metrics["loss"])
+    assert torch.isfinite(trained.run.predict(samples).scores).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("scale", PRESETS)
+def test_every_preset_becomes_a_short_run_on_features(name: str, scale: str) -> None:
+    before = preset(scale, name)
+    before = replace(before, train=replace(before.train, seed=5))
+    config = on_frozen(before)
+    assert (config.method, type(config.settings)) == (name, METHODS[name][1])
+    assert (config.net.backbone, config.net.width, config.net.pretrained) == ("features", 0.5, False)
+    assert (config.train.epochs, config.train.average_last, config.train.seed) == (9, 3, 5)
+    assert config.train.batch_size == (59 if scale == "digits" else 256)
+    assert config.train.max_steps == FROZEN_STEPS.get(name, 0)
+    assert replace(config.data, frozen=before.data.frozen) == before.data
+    assert getattr(config.settings, "warmup_epochs", 0) < 9
+    assert config.optimiser.constant_epochs < 9
+    assert all(step < 9 for step in config.optimiser.milestones)
+    for length in {field.name for field in fields(config.settings)} & set(LENGTHS):
+        assert 0 < getattr(config.settings, length) <= 9
+
+
+@pytest.mark.parametrize("scale", ["cifar80n-sym20", "cifar80n-asym40", "cifar100n-sym80", "web-car", "mini80-sym50"])
+def test_lond_drs_identifies_as_the_paper_says_and_learns_as_on_features(scale: str) -> None:
+    config, heads = on_frozen(preset(scale)), on_features(50_000)
+    assert config.settings.identify == PRESETS[scale].settings.identify
+    assert replace(config.settings, identify=OWN_IDENTIFY) == heads.settings
+    assert (config.optimiser, config.net, config.features) == (heads.optimiser, heads.net, heads.features)
+
+
+def test_few_images_get_small_batches_and_few_neighbours() -> None:
+    config = on_frozen(preset("cifar80n-sym20"), images=400)
+    assert (config.train.batch_size, config.settings.identify.neighbours) == (20, 40)
+    assert config.settings.identify.top == 3
+
+
+def test_rates_go_with_the_batch() -> None:
+    # 0.02 at 128, 0.15 at 512 and 0.001 of Adam, whatever the batch.
+    for name, rate in (("dividemix", 0.04), ("ngc", 0.075), ("co-teaching", 0.001)):
+        assert on_frozen(preset("cifar80n-sym20", name)).optimiser.learning_rate == pytest.approx(rate)
+    assert on_frozen(preset("cifar80n-sym20", "standard")).optimiser == on_features(50_000).optimiser
+
+
+def test_plans_by_hand() -> None:
+    # A third is warm-up; DivideMix steps down after (150 - 30) / 270 of the other six epochs.
+    dividemix = on_frozen(preset("cifar80n-sym20", "dividemix"))
+    assert (dividemix.settings.warmup_epochs, dividemix.settings.ramp_epochs) == (3, 3)
+    assert dividemix.optimiser.milestones == (6,)
+    # NPN's warm-up is two thirds of its run.
+    npn = on_frozen(preset("cifar80n-sym20", "npn-hard"), epochs=12)
+    assert (npn.settings.warmup_epochs, npn.optimiser.constant_epochs) == (8, 8)
+    assert on_frozen(preset("cifar80n-sym20", "cir-plus")).settings.rotation_weight == 0
+
+
+def test_a_network_that_is_named_already_stays() -> None:
+    start = preset("cifar80n-sym20", "sed")
+    named = replace(start.data, frozen=replace(start.data.frozen, backbone="timm:resnet18", size=64, cache="there"))
+    assert on_frozen(replace(start, data=named)).data == named
+
+
+@pytest.mark.parametrize("name", ["lond-drs", "disc"])
+def test_a_run_of_no_epochs_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="at least 1 epoch"):
+        on_frozen(preset("digits", name), epochs=0)
+
+
+def test_the_number_of_images_of_small_benchmarks() -> None:
+    from lond.data.benchmarks import load_benchmark
+    from lond.presets import FROZEN_IMAGES
+
+    for name, count in FROZEN_IMAGES.items():
+        assert len(load_benchmark(BenchmarkSettings(name)).train) == count
