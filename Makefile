@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Waiting OpenMP threads must not spin: the tests and the demo share the cores with other processes.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/lond demo --out runs/demo
@@ -22,12 +22,17 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/robust_step.py --root data --out runs/bench/robust_step.json
 
+# The variable drops a banner of the theme that is no finding.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "documentation: site/index.html"
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,audit,test,lint]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,audit,test,lint,docs]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
