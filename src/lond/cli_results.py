@@ -23,6 +23,9 @@ from lond.store.tables import FIGURES, FORMATS, Table, differences_table, groups
 
 out, notes = Console(), Console(stderr=True)
 
+WIDE = 400
+"""Columns of a table that goes into a file or another program."""
+
 STORE = Path("results/store")
 ADD = "add"
 TABLE = "table"
@@ -173,7 +176,8 @@ def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
     shown = RichTable(*columns)
     for row in texts:
         shown.add_row(*(escape(row[at]) for at in used))
-    out.print(shown)
+    # Where nobody looks at a screen no name is broken.
+    (out if out.is_terminal else Console(width=WIDE)).print(shown)
 
 
 def _note(text: str) -> None:

@@ -1,0 +1,206 @@
+"""The command that runs the paper's tables and figures: parsing and printing only."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from lond.errors import ConfigError, LondError, MissingDependencyError
+from lond.paper import EXPERIMENTS, experiment, panels
+from lond.reproduce.drawing import draw_experiment
+from lond.reproduce.estimate import duration, estimated_seconds
+from lond.reproduce.filters import choices, chosen_cells
+from lond.reproduce.lines import Line, lines_of
+from lond.reproduce.maps import EmbeddingMap, map_of
+from lond.reproduce.planning import Plan, data_problems, plan_experiment, without_data
+from lond.reproduce.running import Outcome, carry_out, is_begun, is_finished, missing_runs, stored_records
+from lond.reproduce.scales import SCALES, Places, checked_scale
+from lond.reproduce.smoke_data import make_web_folder
+from lond.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
+from lond.store.tables import Table as Figures
+from lond.train.runtime import RuntimeSettings
+
+out = Console()
+
+WIDE = 400
+"""Columns of a table that goes into a file or another program."""
+
+STORE = Path("results/store")
+WEB_FOLDER = "web-digits"
+HOUR = 3600.0
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="table1 ... table8, figure1 ... figure6.")] = "",
+    cells: Annotated[
+        list[str] | None, typer.Option(help='Only these: part of a name or a pattern, e.g. "LOND*", cifar80n, sym80.')
+    ] = None,
+    scale_name: Annotated[str, typer.Option("--scale", help="full, mini, frozen or smoke.")] = "mini",
+    seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
+    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
+    root: Annotated[str, typer.Option(help="Folder with the benchmarks' own files.")] = "data",
+    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, tables and figures.")] = Path(
+        "runs/reproduce"
+    ),
+    store: Annotated[
+        Path | None,
+        typer.Option(help=f"Results store; {STORE} if left out, for smoke runs one in the output folder."),
+    ] = None,
+    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, however long it will take.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="List tables and figures with their cells.")] = False,
+) -> None:
+    """Run a table or figure of the paper on any scale and print it beside the published one; goes on where it was."""
+    if show_list:
+        _list(name)
+        return
+    if not name:
+        raise ConfigError("name a table or figure, e.g. lond reproduce table1; --list shows them")
+    if jobs < 1 or threads < 0:
+        raise ConfigError("--jobs must be at least 1, --threads at least 0")
+    wanted, scale = experiment(name), checked_scale(scale_name)
+    places = Places(root, folder / WEB_FOLDER)
+    plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, _numbers(seeds), places, folder)
+    store = store or (folder / "store" if scale == "smoke" else STORE)
+    runtime = RuntimeSettings(
+        accelerator, threads=threads or (max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else 0)
+    )
+    if dry_run:
+        _describe(plan, store, runtime, jobs)
+        return
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--out {folder} is a file; name a folder")
+    plan = without_data(plan)
+    if any(run.config.data.source for run in plan.runs):
+        make_web_folder(places.web_folder)
+    _ask(plan, store, runtime, jobs, yes)
+    try:
+        outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=_say)
+        _write(plan, outcome, root, folder / f"{name}-{scale}")
+    except KeyboardInterrupt:
+        _say("stopped; the same command goes on with what is missing")
+        raise typer.Exit(130) from None
+    if outcome.problems:
+        raise typer.Exit(1)
+
+
+def _write(plan: Plan, outcome: Outcome, root: str, target: Path) -> None:
+    """Print the table, and write it with its figures."""
+    shows = panels(plan.experiment.name)
+    if not plan.experiment.cells and shows:
+        _say(f"{heading(plan)}: a drawing of {shows[0].shows}; there is nothing to run")
+        return
+    lines = lines_of(plan, outcome)
+    maps = _maps(plan, outcome, root)
+    if lines or not plan.experiment.cells:
+        _print(heading(plan), table_of(lines) if plan.experiment.cells else tasks_table())
+    for note in notes_of(plan, outcome):
+        _say(f"note: {note}")
+    written = write_tables(plan, outcome, lines, target)
+    written += _draw(plan, outcome, lines, maps, target)
+    for panel in shows:
+        if panel.expected:
+            _say(f"the paper on {' '.join(filter(None, (panel.experiment, panel.part)))}: {panel.expected}")
+    _say(f"written: {', '.join(map(str, written))}")
+
+
+def _maps(plan: Plan, outcome: Outcome, root: str) -> dict[str, EmbeddingMap]:
+    """Return a map of each contender that needs one, of the first seed."""
+    maps = {}
+    for cell in plan.cells:
+        run = next((run for run in plan.runs_of(cell) if run in outcome.records), None)
+        if cell.metrics or run is None:
+            continue
+        try:
+            maps[cell.row] = map_of(run.folder, root)
+        except LondError as error:
+            outcome.problems[run] = f"no map: {error}"
+    return maps
+
+
+def _draw(
+    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
+) -> list[Path]:
+    try:
+        return draw_experiment(plan, outcome, lines, maps, target)
+    except MissingDependencyError as error:
+        _say(f"note: no figure: {error}")
+        return []
+
+
+def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
+    """Say how long it will take, and ask before more than an hour."""
+    missing = missing_runs(plan, store)
+    if not missing or plan.scale == "smoke":
+        return
+    seconds = estimated_seconds(missing, store, runtime, jobs)
+    _say(f"{len(missing)} runs to train: about {duration(seconds)} on this machine (rough)")
+    if seconds <= HOUR or yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            f"it would take about {duration(seconds)}; add --yes to start, choose fewer --cells, or a smaller --scale"
+        )
+    if not typer.confirm("Start?"):
+        raise typer.Exit(1)
+
+
+def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
+    """Print the runs of a plan, and what is known about them."""
+    _say(heading(plan))
+    stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
+    table = Table("run", "seed", Column("cells", justify="right"), "state")
+    for run in plan.runs:
+        state = "cut" if is_begun(run) else "to train"
+        if run not in missing:
+            state = "finished" if is_finished(run) else "stored"
+        elif run in stored:
+            state = "to train again: what is stored is not enough"
+        table.add_row(escape(run.name), str(run.seed), str(len(run.cells)), state)
+    if plan.runs:
+        (out if out.is_terminal else Console(width=WIDE)).print(table)
+    for note in left_out_notes(plan):
+        _say(f"note: {note}")
+    for text in dict.fromkeys(data_problems(missing).values()):
+        _say(f"note: data are missing: {text}")
+    seconds = estimated_seconds(missing, store, runtime, jobs) if missing else 0.0
+    _say(f"{len(plan.cells)} cells, {len(plan.runs)} runs, {len(missing)} to train: about {duration(seconds)} (rough)")
+
+
+def _list(name: str) -> None:
+    for one in [experiment(name)] if name else EXPERIMENTS.values():
+        what = choices(one.cells) or "nothing to run"
+        out.print(
+            f"[bold]{one.name}[/bold] {escape(one.title)} ({len(one.cells)} cells): {escape(what)}", soft_wrap=True
+        )
+    out.print(f"scales: {escape('; '.join(f'{scale}: {text}' for scale, text in SCALES.items()))}", soft_wrap=True)
+
+
+def _print(title: str, figures: Figures) -> None:
+    """Print a table; a wide one is folded by the terminal, the files hold it whole."""
+    table = Table(*(Column(escape(column.title), overflow="fold") for column in figures.columns))
+    for row in figures.texts():
+        table.add_row(*map(escape, row))
+    _say(title)
+    (out if out.is_terminal else Console(width=WIDE)).print(table)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError as error:
+        raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
+
+
+def _say(text: str) -> None:
+    out.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,163 @@
+"""Figures in the paper's style, as PNG and SVG; needs matplotlib (extra ``plots``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lond.paper import NOISE_NAMES, SWEEPS, Sweep
+from lond.paper.figures import SCORE
+from lond.plots import FOREIGN as FOREIGN_COLOUR
+from lond.plots import KNOWN as KNOWN_COLOUR
+from lond.plots import STYLE, draw_curves, import_pyplot
+from lond.reproduce.lines import Line
+from lond.reproduce.maps import EmbeddingMap
+from lond.reproduce.planning import Plan
+from lond.reproduce.running import Outcome
+from lond.store.groups import Summary, summarise
+from lond.store.records import Record
+from lond.types import FOREIGN
+
+TITLES = {"accuracy": "accuracy", "auroc": "AUROC", "label_accuracy": "label accuracy"}
+CURVES = ("accuracy", "auroc")
+PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
+
+
+def draw_experiment(
+    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: Mapping[str, EmbeddingMap], folder: Path
+) -> list[Path]:
+    """Draw all figures of a table (learning curves) or of a figure of the paper, and return the paths.
+
+    Args:
+        plan: what was run.
+        outcome: the records.
+        lines: their figures.
+        maps: contender -> map, for figure 6.
+        folder: where to write.
+    """
+    name = plan.experiment.name
+    if not plan.experiment.cells or not outcome.records:
+        return []
+    if name == "figure1":
+        return draw_bars(lines, folder / name)
+    if name in ("figure3", "figure4"):
+        return draw_sweeps([sweep for sweep in SWEEPS if sweep.experiment == name], lines, folder / name)
+    if name == "figure5":
+        return draw_curves(_histories(plan, outcome), {key: TITLES[key] for key in ("label_accuracy", "accuracy")},
+                           folder / name)  # fmt: skip
+    if name == "figure6":
+        return draw_maps(maps, folder / name) if maps else []
+    paths = []
+    for data, noise in dict.fromkeys((cell.data, cell.noise) for cell in plan.cells):
+        curves = _histories(plan, outcome, data, noise)
+        if curves:
+            stem = "-".join(filter(None, ("curves", data, noise)))
+            paths += draw_curves(curves, {key: TITLES[key] for key in CURVES}, folder / stem)
+    return paths
+
+
+def _histories(
+    plan: Plan, outcome: Outcome, data: str | None = None, noise: str | None = None
+) -> dict[str, list[list[dict[str, Any]]]]:
+    """Return, by contender, the epochs of each seed; detectors count as the method they are put on."""
+    found: dict[str, list[list[dict[str, Any]]]] = {}
+    for cell in plan.cells:
+        if (data, noise) not in ((None, None), (cell.data, cell.noise)):
+            continue
+        name = f"{cell.row} ({cell.reading})" if cell.reading else cell.row
+        label = f"{cell.method} (under detectors)" if cell.detector else name
+        runs = [run for run in plan.runs_of(cell) if run in outcome.records]
+        if runs and label not in found:
+            found[label] = [history(outcome.records[run]) for run in runs]
+    return found
+
+
+def history(record: Record) -> list[dict[str, Any]]:
+    """Return the epochs of a record as a run's log has them."""
+    return [
+        {"epoch": epoch} | {name: curve[epoch] for name, curve in record.curves.items()}
+        for epoch in range(record.epochs)
+    ]
+
+
+def score_of(lines: Sequence[Line], row: str, noise: str) -> Summary:
+    """Return the mean of accuracy and AUROC of a row, in percent, over the seeds that have both."""
+    parts = [line.values for line in lines if line.row == row and line.noise == noise and line.metric in SCORE]
+    if len(parts) != len(SCORE):
+        return summarise([])
+    return summarise([sum(part[seed] for part in parts) / len(parts) for seed in parts[0] if seed in parts[1]])
+
+
+def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> list[Path]:
+    """Draw one panel a hyper-parameter, one line a noise; larger marks are the values that the paper recommends."""
+    pyplot = import_pyplot()
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps), 3.0), squeeze=False)
+        for axis, sweep in zip(axes[0], sweeps, strict=True):
+            for place, (noise, chosen) in enumerate(zip(sweep.noises, sweep.chosen, strict=True)):
+                found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
+                points = [(value, s.mean, s.deviation or 0.0) for value, s in found if s.mean is not None]
+                if points:
+                    x, y, error = zip(*points, strict=True)
+                    drawn = axis.errorbar(x, y, error, marker=".", lw=1.4, capsize=2, color=f"C{place}")
+                    drawn.set_label(PRINTED_NOISE[noise])
+                    axis.plot(*_marked(points, chosen), "*", ms=11, color=f"C{place}")
+            axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
+            axis.grid(alpha=0.2)
+        axes[0][0].set_ylabel("mean of accuracy and AUROC (%)")
+        if axes[0][-1].get_legend_handles_labels()[0]:
+            axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+        return save(figure, path)
+
+
+def _marked(points: Sequence[tuple[float, float, float]], chosen: float) -> tuple[list[float], list[float]]:
+    at = [(value, mean) for value, mean, _ in points if value == chosen]
+    return [value for value, _ in at], [mean for _, mean in at]
+
+
+def draw_bars(lines: Sequence[Line], path: Path) -> list[Path]:
+    """Draw the accuracy of each contender with and without open-set noise in its training set."""
+    pyplot = import_pyplot()
+    contenders = list(dict.fromkeys(line.row.split(" with")[0] for line in lines))
+    kinds = (("with", FOREIGN_COLOUR, -0.2), ("without", KNOWN_COLOUR, 0.2))
+    with pyplot.rc_context(STYLE):
+        figure, axis = pyplot.subplots(figsize=(4.2, 3.2))
+        for kind, colour, shift in kinds:
+            rows = {line.row: line.summary for line in lines}
+            found = [rows.get(f"{name} {kind} open-set noise", summarise([])) for name in contenders]
+            heights = [s.mean or 0.0 for s in found]
+            errors = [s.deviation or 0.0 for s in found] if any(s.deviation for s in found) else None
+            places = [place + shift for place in range(len(contenders))]
+            bars = axis.bar(places, heights, 0.38, yerr=errors, capsize=3, color=colour)
+            bars.set_label(f"{kind} open-set noise")
+            axis.bar_label(bars, [f"{s.mean:.1f}" if s.mean is not None else "" for s in found], fontsize=8)
+        axis.set_xticks(range(len(contenders)), contenders)
+        axis.set(ylabel="accuracy (%)")
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8)
+        return save(figure, path)
+
+
+def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
+    """Draw one map a contender: a colour a class, foreign images in black."""
+    pyplot = import_pyplot()
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(1, len(maps), figsize=(3.3 * len(maps), 3.3), squeeze=False)
+        for axis, (name, one) in zip(axes[0], maps.items(), strict=True):
+            for place, label in enumerate(sorted(set(one.labels))):
+                points = [point for point, own in zip(one.points, one.labels, strict=True) if own == label]
+                x, y = zip(*points, strict=True)
+                colour = "black" if label == FOREIGN else pyplot.get_cmap("tab10")(place % 10)
+                axis.scatter(x, y, s=5, color=colour, lw=0, alpha=0.6 if label == FOREIGN else 0.9)
+            axis.set(xticks=[], yticks=[], title=f"{name} ({one.kind})")
+        return save(figure, path)
+
+
+def save(figure: Any, path: Path) -> list[Path]:
+    """Write PNG and SVG, close the figure, and return both paths."""
+    figure.tight_layout()
+    paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    for target in paths:
+        figure.savefig(target, bbox_inches="tight", metadata={"Date": None} if target.suffix == ".svg" else None)
+    import_pyplot().close(figure)
+    return paths

@@ -1,0 +1,127 @@
+"""The figures of a table: ours over the seeds, beside the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lond.paper import MEAN, Cell, Published, published_of, table
+from lond.paper.figures import SCORE
+from lond.reproduce.planning import Plan
+from lond.reproduce.running import Outcome
+from lond.reproduce.scales import COMPARABLE
+from lond.runs.detection import ALL, CLEAN, FITTED_ON_TRAINING
+from lond.store.groups import Summary, summarise
+from lond.store.records import Record
+
+FITTED_CLEAN = "fitted on training samples judged clean"
+"""The second reading of detectors that can be fitted on all training samples or on these."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure of a contender: our values in percent by seed, and the printed one."""
+
+    row: str
+    method: str
+    detector: str
+    data: str
+    noise: str
+    metric: str
+    reading: str
+    values: dict[int, float]
+    published: float | None = None
+    comparable: bool = False
+    """Whether the difference to the printed figure means something on this scale."""
+
+    @property
+    def summary(self) -> Summary:
+        """n, mean and sample standard deviation over the seeds, in percent."""
+        return summarise(list(self.values.values()))
+
+    @property
+    def delta(self) -> float | None:
+        """Our mean minus the printed figure, where the two can be compared."""
+        mean = self.summary.mean
+        return None if mean is None or self.published is None or not self.comparable else mean - self.published
+
+
+def lines_of(plan: Plan, outcome: Outcome) -> list[Line]:
+    """Return a line for every figure of every cell, then the averages that the paper prints besides."""
+    lines = list(_cell_lines(plan, outcome))
+    return [*lines, *averages(lines, table(plan.experiment.name), plan.scale in COMPARABLE)]
+
+
+def _cell_lines(plan: Plan, outcome: Outcome) -> Iterator[Line]:
+    for cell in plan.cells:
+        records = {run.seed: outcome.records[run] for run in plan.runs_of(cell) if run in outcome.records}
+        printed = published_of(cell)
+        for read in readings(cell):
+            for metric in cell.metrics:
+                found = {seed: value_of(record, read, metric) for seed, record in records.items()}
+                values = {seed: 100 * value for seed, value in found.items() if value is not None}
+                yield Line(
+                    cell.row, cell.method, cell.detector, cell.data, cell.noise, metric, read.reading, values,
+                    printed.get(metric), plan.scale in COMPARABLE,
+                )  # fmt: skip
+
+
+def readings(cell: Cell) -> list[Cell]:
+    """Return the cell, and once more if its detector can be fitted on samples judged clean, too."""
+    if cell.detector not in FITTED_ON_TRAINING:
+        return [cell]
+    return [cell, replace(cell, reading=FITTED_CLEAN)]
+
+
+def value_of(record: Record, cell: Cell, metric: str) -> float | None:
+    """Return a figure of a run, or of the cell's detector on it, as a share; None if there is none."""
+    if not cell.detector:
+        return record.value(metric)
+    fits = {detector.fitted_on: detector for detector in record.detectors if detector.name == cell.detector}
+    if cell.detector in FITTED_ON_TRAINING:
+        chosen = fits.get(CLEAN if cell.reading == FITTED_CLEAN else ALL)
+    else:
+        chosen = next(iter(fits.values()), None)
+    return None if chosen is None else chosen.figures.get(metric)
+
+
+def averages(lines: Sequence[Line], printed: Iterable[Published], comparable: bool) -> list[Line]:
+    """Return our versions of the printed averages, for each reading; without one of its parts there is no average."""
+    printed = list(printed)
+    found = []
+    for figure in printed:
+        if not figure.is_mean:
+            continue
+        wanted = {
+            (part.data, part.noise, part.metric) for part in printed if not part.is_mean and _is_part(part, figure)
+        }
+        for reading in dict.fromkeys(line.reading for line in lines if line.row == figure.row):
+            parts = {
+                (line.data, line.noise, line.metric): line
+                for line in lines
+                if line.reading == reading and (line.data, line.noise, line.metric) in wanted and _is_part(line, figure)
+            }
+            if parts and parts.keys() == wanted:
+                values = _mean_values(list(parts.values()))
+                found.append(
+                    Line(
+                        figure.row, figure.method, figure.detector, figure.data, figure.noise, figure.metric, reading,
+                        values, figure.value, comparable,
+                    )
+                )  # fmt: skip
+    return found
+
+
+def _is_part(part: Line | Published, average: Published) -> bool:
+    """Tell whether a figure is one of those that an average runs over."""
+    return (
+        (part.row, part.detector) == (average.row, average.detector)
+        and average.data in (MEAN, part.data)
+        and average.noise in (MEAN, part.noise)
+        and (average.metric == part.metric or (average.metric == MEAN and part.metric in SCORE))
+    )
+
+
+def _mean_values(parts: Sequence[Line]) -> dict[int, float]:
+    seeds = set.intersection(*(set(part.values) for part in parts))
+    return {seed: sum(part.values[seed] for part in parts) / len(parts) for seed in sorted(seeds)}

@@ -1,0 +1,163 @@
+"""`lond reproduce` from the command line; training is faked, tests/reproduce/test_smoke.py really trains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reproduce.fake import Fake, fake  # noqa: F401
+
+import lond.cli_reproduce
+from lond.paper import EXPERIMENTS
+from lond.store import read
+
+Call = Callable[..., tuple[int, str, str]]
+SMOKE = ("--scale", "smoke", "--accelerator", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Defaults like runs/reproduce and results/store are below the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_list(lond: Call) -> None:
+    code, out, _ = lond("reproduce", "--list")
+    assert code == 0
+    assert all(name in out for name in EXPERIMENTS)
+    assert "table5 The three tasks (0 cells): nothing to run" in out
+    assert "table1 Accuracy on CIFAR100N and CIFAR80N (60 cells): rows: Standard, Co-teaching" in out
+    assert "mini: mini80" in out
+    code, out, _ = lond("reproduce", "figure4", "--list")
+    assert "K=5" in out and "table1" not in out
+
+
+def test_tables_are_printed_and_written(lond: Call, fake: Fake, tmp_path: Path) -> None:  # noqa: F811
+    asked = ("reproduce", "table4", "--cells", "sym80", "--seeds", "0,1", *SMOKE)
+    code, out, error = lond(*asked)
+    assert code == 0, error
+    assert "12 runs, 0 finished before" in out
+    assert "54.00 ± 7.07 (n=2)" in out and "49.30" in out
+    assert "note: the paper's figures are of full scale" in out
+    target = Path("runs/reproduce/table4-smoke")
+    assert {path.name for path in target.iterdir()} == {
+        "table.md", "table.tex", "table.csv", "table.json", "curves-cifar80n-sym80.png", "curves-cifar80n-sym80.svg",
+    }  # fmt: skip
+    before = (target / "table.json").read_text()
+    assert len(read("runs/reproduce/store")) == 12
+    code, out, _ = lond(*asked)
+    assert "12 runs, 12 finished before" in out
+    assert len(fake.trained) == 12
+    assert (target / "table.json").read_text() == before
+
+
+def test_what_has_nothing_to_run(lond: Call) -> None:
+    code, out, _ = lond("reproduce", "table5", *SMOKE)
+    assert code == 0 and "LRND" in out
+    assert Path("runs/reproduce/table5-smoke/table.md").is_file()
+    code, out, _ = lond("reproduce", "figure2", *SMOKE)
+    assert code == 0 and "there is nothing to run" in out
+
+
+def test_a_failure_is_told_and_the_exit_code_says_so(lond: Call, fake: Fake) -> None:  # noqa: F811
+    fake.broken = "unicon"
+    code, out, _ = lond("reproduce", "figure5", *SMOKE)
+    assert code == 1
+    assert "RuntimeError: size mismatch" in out
+    assert "the paper on figure5: after the warm-up" in out
+    assert Path("runs/reproduce/figure5-smoke/figure5.svg").is_file()
+    fake.broken = ""
+    assert lond("reproduce", "figure5", *SMOKE)[0] == 0
+    assert len(fake.trained) == 4
+
+
+def test_an_interrupt_and_going_on(lond: Call, fake: Fake) -> None:  # noqa: F811
+    fake.stop_at = 2
+    code, out, _ = lond("reproduce", "figure1", *SMOKE)
+    assert code == 130
+    assert "stopped; the same command goes on with what is missing" in out
+    fake.stop_at = 0
+    code, out, _ = lond("reproduce", "figure1", *SMOKE)
+    assert code == 0
+    assert "4 runs, 1 finished before" in out
+
+
+@pytest.mark.parametrize(("name", "scale"), [("table2", "mini"), ("table7", "frozen"), ("figure3", "full")])
+def test_a_dry_run_runs_nothing(name: str, scale: str, lond: Call, fake: Fake) -> None:  # noqa: F811
+    code, out, error = lond("reproduce", name, "--scale", scale, "--dry-run", "--accelerator", "cpu")
+    assert code == 0, error
+    assert "to train: about" in out
+    assert "note: data are missing: " in out
+    assert not fake.trained and not list(Path().iterdir())
+
+
+def test_a_dry_run_knows_what_is_there(lond: Call, fake: Fake) -> None:  # noqa: F811
+    lond("reproduce", "figure1", "--cells", "LOND*", *SMOKE)
+    code, out, _ = lond("reproduce", "figure1", *SMOKE, "--dry-run")
+    assert code == 0
+    assert "4 cells, 4 runs, 2 to train" in out
+    assert out.count("finished") == 2
+
+
+def test_a_long_run_needs_consent(lond: Call, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr("lond.reproduce.planning.load_benchmark", lambda settings: None)
+    monkeypatch.setattr(lond_cli := lond_module(), "estimated_seconds", lambda *_: 36_000.0)
+    asked = ("reproduce", "table1", "--scale", "full", "--cells", "Ours", "--cells", "sym80", "--cells", "cifar80n")
+    monkeypatch.setattr("sys.stdin", Terminal(False))
+    code, out, error = lond(*asked)
+    assert code == 2 and "add --yes" in error and "10.0 hours" in error
+    assert not fake.trained
+    monkeypatch.setattr("sys.stdin", Terminal(True))
+    monkeypatch.setattr(lond_cli.typer, "confirm", lambda text: False)
+    assert lond(*asked)[0] == 1
+    assert not fake.trained
+    code, out, error = lond(*asked, "--yes")
+    assert code == 0, error
+    assert "1 runs to train: about 10.0 hours" in out
+    (record,) = read("results/store")
+    assert (record.scale, record.preset) == ("full", "cifar80n-sym80")
+    content = json.loads(Path("runs/reproduce/table1-full/table.json").read_text())
+    assert content["lines"][0]["delta"] == pytest.approx(49.0 - 49.30)
+
+
+class Terminal:
+    """Stands for the input; a terminal or not."""
+
+    def __init__(self, real: bool) -> None:
+        self.real = real
+
+    def isatty(self) -> bool:
+        return self.real
+
+
+def lond_module() -> object:
+    return lond.cli_reproduce
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name a table or figure"),
+        (("table9",), "the paper has no 'table9'; choose one of: table1"),
+        (("table1", "--scale", "tiny"), "there is no scale 'tiny'; choose one of: full, mini"),
+        (("table1", "--cells", "foo"), "--cells 'foo' fits nothing; choose from rows: Standard"),
+        (("table1", "--seeds", "a"), "--seeds needs whole numbers"),
+        (("table1", "--jobs", "0"), "--jobs must be at least 1"),
+        (("table3", "--scale", "mini"), "there is no reduced Web-Aircraft"),
+        (("table3", "--scale", "full"), "Get web-aircraft of the WebFG-496 data"),
+        (("table1", "--scale", "mini"), "cifar-100-python"),
+    ],
+)
+def test_refused_input(arguments: tuple[str, ...], told: str, lond: Call, fake: Fake) -> None:  # noqa: F811
+    code, _, error = lond("reproduce", *arguments)
+    assert code == 2
+    assert told in error
+    assert not fake.trained
+
+
+def test_an_output_that_is_a_file_is_refused(lond: Call, fake: Fake) -> None:  # noqa: F811
+    Path("here").touch()
+    code, _, error = lond("reproduce", "figure1", *SMOKE, "--out", "here")
+    assert code == 2 and "name a folder" in error and not fake.trained
