@@ -83,7 +83,7 @@ def test_curves_show_the_mean_of_the_seeds_and_shade_their_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: list[Any] = []
-    monkeypatch.setattr(lond.plots, "_save", lambda figure, path: kept.append(figure) or [path])
+    monkeypatch.setattr(lond.plots, "save_figure", lambda figure, path: kept.append(figure) or [path])
     first = [{"epoch": 0, "accuracy": 0.2}, {"epoch": 1, "accuracy": 0.4, "auroc": 0.75}]
     second = [{"epoch": 0, "accuracy": 0.3}, {"epoch": 1, "accuracy": 0.8, "auroc": None}]
     curves = {"disc": [first, second], "sed": [second]}

@@ -80,7 +80,7 @@ def draw_histograms(results: Sequence[DetectorResult], foreign: Tensor, path: Pa
             axis.set_visible(False)
         axes[0][0].legend()
         figure.supxlabel("foreign score (larger = more foreign)", fontsize=9)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> list[Path]:
@@ -97,7 +97,7 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
         axis.set(xlabel="share of known images flagged", ylabel="share of foreign images flagged")
         axis.set(xlim=(0, 1), ylim=(0, 1.005))
         axis.legend(title="detector, AUROC", loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def draw_curves(
@@ -130,7 +130,7 @@ def draw_curves(
             axis.grid(alpha=0.2)
         if drawn:
             axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
-        return _save(figure, path)
+        return save_figure(figure, path)
 
 
 def _points(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> list[tuple[int, list[float]]]:
@@ -142,7 +142,7 @@ def _points(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> list[tupl
     return sorted(found.items())
 
 
-def _save(figure: Any, path: Path) -> list[Path]:
+def save_figure(figure: Any, path: Path) -> list[Path]:
     """Write PNG and SVG, close the figure, and return both paths."""
     figure.tight_layout()
     paths = [path.with_suffix(".png"), path.with_suffix(".svg")]

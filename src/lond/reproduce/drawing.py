@@ -10,7 +10,7 @@ from lond.paper import NOISE_NAMES, SWEEPS, Sweep
 from lond.paper.figures import SCORE
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
-from lond.plots import STYLE, draw_curves, import_pyplot
+from lond.plots import STYLE, draw_curves, import_pyplot, save_figure
 from lond.reproduce.lines import Line
 from lond.reproduce.maps import EmbeddingMap
 from lond.reproduce.planning import Plan
@@ -105,10 +105,11 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
                     axis.plot(*_marked(points, chosen), "*", ms=11, color=f"C{place}")
             axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
             axis.grid(alpha=0.2)
+            axis.ticklabel_format(axis="y", useOffset=False)
         axes[0][0].set_ylabel("mean of accuracy and AUROC (%)")
         if axes[0][-1].get_legend_handles_labels()[0]:
             axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 def _marked(points: Sequence[tuple[float, float, float]], chosen: float) -> tuple[list[float], list[float]]:
@@ -135,7 +136,7 @@ def draw_bars(lines: Sequence[Line], path: Path) -> list[Path]:
         axis.set_xticks(range(len(contenders)), contenders)
         axis.set(ylabel="accuracy (%)")
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
@@ -150,14 +151,4 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
                 colour = "black" if label == FOREIGN else pyplot.get_cmap("tab10")(place % 10)
                 axis.scatter(x, y, s=5, color=colour, lw=0, alpha=0.6 if label == FOREIGN else 0.9)
             axis.set(xticks=[], yticks=[], title=f"{name} ({one.kind})")
-        return save(figure, path)
-
-
-def save(figure: Any, path: Path) -> list[Path]:
-    """Write PNG and SVG, close the figure, and return both paths."""
-    figure.tight_layout()
-    paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
-    for target in paths:
-        figure.savefig(target, bbox_inches="tight", metadata={"Date": None} if target.suffix == ".svg" else None)
-    import_pyplot().close(figure)
-    return paths
+        return save_figure(figure, path)
