@@ -23,6 +23,7 @@ import torch
 from audit_peers import Opinion, cleanlab_opinion, figures, linear_probe, neighbour_opinion
 from store import machine, store
 
+from lond.audit.deciding import FALSE_ALARM_RATE
 from lond.audit.learn import Learned, default_folds, fold_of, learn, unit_features
 from lond.audit.rates import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
@@ -34,7 +35,6 @@ from lond.frozen.features import FeatureCache, compute_features
 from lond.identify import judge
 from lond.presets import on_features, preset
 from lond.runs.data import load_data, with_root
-from lond.runs.decision import FALSE_ALARM_RATE
 from lond.train.runtime import RuntimeSettings
 from lond.types import Request, Samples, Verdict
 
@@ -106,6 +106,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         None if learned.decision is None else learned.p_values(),
         RateSettings(calibration=None if learned.decision is None else len(learned.decision.known_scores)),
     )
+    if options.judged:
+        told = (prediction.probabilities, prediction.scores, train.labels, train.true_labels)
+        torch.save(told, options.judged)
     foreign = train.true_labels < 0
     result = {
         "noise": options.noise,
@@ -148,6 +151,9 @@ def main() -> None:
     parser.add_argument("--cache", default="runs/features")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the heads")
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument(
+        "--judged", type=Path, help="keep out-of-fold probabilities, scores, labels and true labels here (torch.save)"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     store(measure(options), options.out)

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+from lond.audit.deciding import FALSE_ALARM_RATE
 from lond.audit.result import PAGE, Audit
 from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
 from lond.audit.table import read_audit
 from lond.errors import ConfigError
 from lond.frozen.extractors import ExtractorSettings
-from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.frozen import named_bars
 from lond.train.runtime import RuntimeSettings
 

@@ -78,7 +78,7 @@ def draw_histograms(results: Sequence[DetectorResult], foreign: Tensor, path: Pa
             axis.set_yticks([])
         for axis in list(axes.flat)[len(results) :]:
             axis.set_visible(False)
-        axes[0][0].legend()
+        axes[0][0].legend(loc="upper right")
         figure.supxlabel("foreign score (larger = more foreign)", fontsize=9)
         return save_figure(figure, path)
 

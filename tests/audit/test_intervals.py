@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lond.audit.intervals import Estimate, choose_cutoff, excess_of_small, mixed_in_rate, wilson
+from lond.audit.intervals import Estimate, central, choose_cutoff, excess_of_small, mixed_in_rate, wilson
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -108,12 +108,18 @@ def mixed(classes: int, rate: float, count: int, seed: int) -> tuple[np.ndarray,
     return table, true, np.where(draw.uniform(size=count) < rate, other, true)
 
 
+def densities(table: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the densities of images of the class and of all others, if all classes are equally frequent."""
+    own = table[np.arange(len(given)), given]
+    return own * table.shape[1], (1 - own) * table.shape[1] / (table.shape[1] - 1)
+
+
 @pytest.mark.parametrize(("classes", "rate", "count"), [(2, 0.2, 300), (10, 0.3, 50), (10, 0.0, 300), (100, 0.1, 300)])
 def test_mixed_in_rate_holds_the_truth_about_as_often_as_it_says(classes: int, rate: float, count: int) -> None:
     holds, estimates = 0, []
     for seed in range(50):
         table, _, given = mixed(classes, rate, count, seed)
-        found = assert_sound(mixed_in_rate(table[np.arange(count), given], classes))
+        found = assert_sound(mixed_in_rate(*densities(table, given)))
         holds += found.low <= rate <= found.high
         estimates.append(found.estimate)
     assert holds >= 43
@@ -122,17 +128,23 @@ def test_mixed_in_rate_holds_the_truth_about_as_often_as_it_says(classes: int, r
 
 def test_mixed_in_rate_is_the_most_likely_one() -> None:
     table, _, given = mixed(5, 0.25, 400, 1)
-    own = table[np.arange(400), given]
+    right, wrong = densities(table, given)
     rates = np.linspace(0.001, 0.999, 999)
-    likelihood = [np.log((1 - r) * own + r * (1 - own) / 4).sum() for r in rates]
-    assert assert_sound(mixed_in_rate(own, 5)).estimate == pytest.approx(rates[np.argmax(likelihood)], abs=0.004)
+    likelihood = [np.log((1 - r) * right + r * wrong).sum() for r in rates]
+    assert assert_sound(mixed_in_rate(right, wrong)).estimate == pytest.approx(rates[np.argmax(likelihood)], abs=0.004)
 
 
 def test_mixed_in_rate_at_the_edges() -> None:
-    assert mixed_in_rate(np.array([]), 10) is None
-    assert mixed_in_rate(np.array([1.0]), 1) == Estimate(0, 0, 0)
+    assert mixed_in_rate(np.array([]), np.array([])) is None
     for value in (0.0, 1.0):
-        found = assert_sound(mixed_in_rate(np.array([value]), 10))
+        found = assert_sound(mixed_in_rate(np.array([value]), np.array([1 - value])))
         assert found.estimate == 1 - value and found.high - found.low > 0.7
-    assert assert_sound(mixed_in_rate(np.full(1000, 1.0), 10)).high < 0.01
-    assert assert_sound(mixed_in_rate(np.full(1000, 0.0), 10)).low > 0.98
+    ones, zeros = np.ones(1000), np.zeros(1000)
+    assert assert_sound(mixed_in_rate(ones, zeros)).high < 0.01
+    assert assert_sound(mixed_in_rate(zeros, ones)).low > 0.98
+
+
+def test_central_interval_by_hand() -> None:
+    found = central(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.25, 0.25, 0.25]), 0.2, level=0.5)
+    assert (found.low, found.estimate, found.high) == pytest.approx((0.1, 0.2, 0.3))
+    assert central(np.array([0.1, 0.2]), np.array([0.5, 0.5]), 0.9) == Estimate(0.9, 0.1, 0.9)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from lond.audit.deciding import make_decision
 from lond.audit.learn import (
-    OUT_OF_FOLD,
     Learned,
     default_folds,
     fold_of,
     foreign_scores,
-    make_decision,
     unit_features,
 )
 from lond.errors import DataError
@@ -34,19 +33,6 @@ def test_folds_are_even_in_every_class() -> None:
 @pytest.mark.parametrize(("images", "folds"), [(100, 5), (5_000, 5), (5_001, 3), (20_000, 3), (50_000, 2)])
 def test_many_images_are_judged_in_fewer_parts(images: int, folds: int) -> None:
     assert default_folds(images) == folds
-
-
-def test_the_threshold_comes_from_images_the_judges_agree_with() -> None:
-    probabilities = torch.eye(2).repeat(50, 1)
-    labels = torch.arange(100) % 2
-    labels[:20] = 1 - labels[:20]
-    scores = torch.arange(100.0)
-    prediction = Prediction(probabilities, scores, torch.zeros(100, 1), probabilities)
-    decision = make_decision(labels, prediction, 0.05)
-    assert decision is not None
-    assert decision.source == OUT_OF_FOLD
-    assert torch.equal(decision.known_scores, scores[20:])
-    assert make_decision(1 - torch.arange(100) % 2, prediction, 0.05) is None
 
 
 def test_features_are_unit_means_of_the_views() -> None:

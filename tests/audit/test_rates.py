@@ -1,4 +1,4 @@
-"""Estimated noise rates of sets whose noise is known, and what is mixed up with what."""
+"""Estimated noise rates of sets whose noise is known."""
 
 import json
 import math
@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from lond.audit.rates import Rates, RateSettings, confusions, estimate_rates
+from lond.audit.intervals import wilson
+from lond.audit.rates import Rates, RateSettings, estimate_rates
 from lond.errors import ConfigError, DataError
 from lond.types import UNLABELLED, Verdict
 
@@ -22,6 +23,7 @@ def simulate(count: int, closed: float, foreign: float, seed: int) -> tuple[Tens
     other = (true + torch.randint(1, 4, (count,), generator=draw)) % 4
     labels = torch.where(torch.rand(count, generator=draw) < closed, other, true)
     outside = torch.rand(count, generator=draw) < foreign
+    labels = torch.where(outside, torch.randint(0, 4, (count,), generator=draw), labels)
     p_values = torch.rand(count, generator=draw).double() * torch.where(outside, 0.04, 1.0)
     wrong = odds.argmax(dim=1) != labels
     verdicts = [
@@ -49,12 +51,22 @@ def test_simulated_rates_are_found(closed: float, foreign: float) -> None:
     assert sum(r.open.estimate for r in found if r.open) / 20 == pytest.approx(foreign, abs=0.03)
 
 
-def test_the_other_estimates_lean_as_documented() -> None:
-    rates = rates_of(2000, 0.1, 0.0).overall
-    others = [rates.closed_by_verdict, rates.closed_by_probability, rates.open_by_verdict]
-    verdict, probability, foreign = (other.estimate for other in others if other is not None)
-    assert 0.1 < verdict < probability
-    assert foreign == pytest.approx(0.05, abs=0.02)
+def test_confusions_in_the_labels_are_no_doubt_of_the_model() -> None:
+    """Wrong labels that always are the next class, and differ by class."""
+    draw = torch.Generator().manual_seed(0)
+    odds = (3 * torch.randn(6000, 4, generator=draw)).softmax(dim=1).double()
+    true = torch.multinomial(odds, 1, generator=draw).squeeze(1)
+    turned = torch.rand(6000, generator=draw) < torch.tensor([0.6, 0.3, 0.3, 0.0])[true]
+    labels = torch.where(turned, (true + 1) % 4, true)
+    p_values = torch.rand(6000, generator=draw).double()
+    rates = estimate_rates(labels, odds, [Verdict.CLEAN] * 6000, NAMES, p_values)
+    assert rates.overall.closed is not None
+    assert rates.overall.closed.estimate == pytest.approx(float((labels != true).double().mean()), abs=0.04)
+    for label, name in enumerate(NAMES):
+        own = labels == label
+        found = rates.by_class[name].closed
+        assert found is not None
+        assert found.estimate == pytest.approx(float((true[own] != label).double().mean()), abs=0.06)
 
 
 def test_rates_by_class_and_as_a_dictionary() -> None:
@@ -93,14 +105,16 @@ def test_settings_are_used() -> None:
 
     def width(**settings: float) -> float:
         found = estimate_rates(labels, odds, verdicts, NAMES, p_values, RateSettings(**settings))  # type: ignore[arg-type]
-        assert found.overall.open is not None
-        return found.overall.open.high - found.overall.open.low
+        share = (found.overall if "level" in settings else found.by_class["ant"]).open
+        assert share is not None
+        return share.high - share.low
 
     assert width(level=0.5) < width(level=0.99)
     assert width(cutoff=0.5) < width(cutoff=0.5, calibration=20)
-    fixed = estimate_rates(labels, odds, verdicts, NAMES, p_values, RateSettings(cutoff=0.5)).overall.open
+    fixed = estimate_rates(labels, odds, verdicts, NAMES, p_values, RateSettings(cutoff=0.5)).by_class["ant"].open
     assert fixed is not None
-    assert fixed.estimate == pytest.approx(1 - float((p_values > 0.5).double().mean()) / 0.5)
+    own = p_values[labels == 0]
+    assert fixed.estimate == pytest.approx(1 - float((own > 0.5).double().mean()) / 0.5)
     for wrong in ({"level": 1.0}, {"cutoff": 0.0}, {"calibration": 0}):
         with pytest.raises(ConfigError):
             RateSettings(**wrong)  # type: ignore[arg-type]
@@ -120,15 +134,14 @@ def test_without_p_values_the_verdicts_tell() -> None:
     labels, odds, verdicts, _ = simulate(100, 0.2, 0.2, 0)
     for p_values in (None, torch.full((100,), math.nan)):
         rates = estimate_rates(labels, odds, verdicts, NAMES, p_values).overall
-        assert rates.open == rates.open_by_verdict is not None
+        assert rates.open == wilson(verdicts.count(Verdict.FOREIGN), 100)
 
 
 def test_duplicate_conflicts_are_not_judged_but_counted() -> None:
     labels, odds = torch.tensor([0, 0]), torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-    rates = estimate_rates(labels, odds, [Verdict.DUPLICATE_CONFLICT, Verdict.MISLABELLED], ("a", "b")).overall
+    rates = estimate_rates(labels, odds, [Verdict.DUPLICATE_CONFLICT, Verdict.FOREIGN], ("a", "b")).overall
     assert rates.images == 2
-    assert rates.closed_by_verdict is not None and rates.closed_by_verdict.estimate == 1
-    assert rates.closed_by_probability is not None and rates.closed_by_probability.estimate == 0
+    assert rates.open is not None and rates.open.estimate == 1
 
 
 def test_nothing_to_count() -> None:
@@ -140,7 +153,7 @@ def test_nothing_to_count() -> None:
     foreign = estimate_rates(
         torch.tensor([0]), torch.ones(1, 1), [Verdict.FOREIGN], ("a",), torch.tensor([0.01])
     ).overall
-    assert foreign.closed is None and foreign.closed_by_verdict is None and foreign.open is not None
+    assert foreign.closed is None and foreign.open is not None
 
 
 def test_wrong_input_is_refused() -> None:
@@ -167,19 +180,3 @@ def test_rates_by_class_may_have_p_values_of_their_own() -> None:
     assert own.overall == plain.overall
     assert plain.by_class["a"].open.estimate == 1
     assert own.by_class["a"].open.estimate < 0.1
-
-
-def test_confusions() -> None:
-    given = torch.tensor([2, 2, 3, 2, 0, UNLABELLED, 1, 3])
-    suggested = torch.tensor([3, 3, 2, 1, 1, 2, -1, 2])
-    verdicts = ["mislabelled"] * 7 + ["foreign"]
-    expected = [
-        {"given": "cat", "suggested": "dog", "images": 2},
-        {"given": "ant", "suggested": "bee", "images": 1},
-        {"given": "cat", "suggested": "bee", "images": 1},
-        {"given": "dog", "suggested": "cat", "images": 1},
-    ]
-    assert confusions(given, suggested, verdicts, NAMES) == expected
-    assert confusions(given, suggested, verdicts, NAMES, most=1) == expected[:1]
-    assert confusions(given, suggested, verdicts, NAMES, most=0) == []
-    assert confusions(given[:0], suggested[:0], [], NAMES) == []

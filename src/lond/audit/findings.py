@@ -11,9 +11,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from lond.audit.confusions import confusions
 from lond.audit.duplicates import DuplicateGroups
 from lond.audit.learn import Learned
-from lond.audit.rates import RateSettings, confusions, estimate_rates
+from lond.audit.rates import RateSettings, estimate_rates
 from lond.audit.table import AuditTable
 from lond.data.features import FeaturePixels
 from lond.data.squares import SquarePixels

@@ -16,7 +16,6 @@ LEVEL = 0.95
 
 _DRAWS = 2000
 _GRID = 401
-_CELLS = 1001
 _LAST_ODDS = 12.0
 
 
@@ -45,7 +44,7 @@ def wilson(hits: float, count: int, level: float = LEVEL) -> Estimate | None:
     share = hits / count
     centre = (share + z * z / (2 * count)) / (1 + z * z / count)
     spread = z / (1 + z * z / count) * math.sqrt(max(0.0, share * (1 - share) / count) + z * z / (4 * count * count))
-    return _ordered(share, centre - spread, centre + spread)
+    return ordered(share, centre - spread, centre + spread)
 
 
 def choose_cutoff(p_values: Floats) -> float:
@@ -95,7 +94,7 @@ def excess_of_small(
         known += weight * above / len(part) / (1 - cutoff)
         drawn += weight * rng.beta(above + 0.5, len(part) - above + 0.5, _DRAWS) / tails[at]
     low, high = np.quantile(1 - drawn, [(1 - level) / 2, (1 + level) / 2])
-    return _ordered(1 - known, float(low), float(high))
+    return ordered(1 - known, float(low), float(high))
 
 
 def _known_above(cutoffs: Floats, calibration: int | None, rng: np.random.Generator) -> Floats:
@@ -111,37 +110,36 @@ def _known_above(cutoffs: Floats, calibration: int | None, rng: np.random.Genera
     return 1 - below
 
 
-def mixed_in_rate(given: Floats, classes: int, level: float = LEVEL) -> Estimate | None:
-    """Return the most likely share r of labels that were replaced by one of the other classes at random.
+def mixed_in_rate(right: Floats, wrong: Floats, level: float = LEVEL) -> Estimate | None:
+    """Return the most likely share r of wrong labels among N images with one label; None without images.
 
-    A label g then has the probability ``(1 - r) p(g) + r (1 - p(g)) / (C - 1)``, where p is the model's. The interval
-    is the central one of the likelihood over r in [0, 1], stretched to the estimate where that is at an end.
+    The images are a mix ``(1 - r) right + r wrong`` of two densities. The interval is the central one of the likelihood
+    over r in [0, 1].
 
     Args:
-        given: ``(N,)`` the model's probability of each given label.
-        classes: C.
+        right: ``(N,)`` how dense images of the class lie at each image, up to a factor common to both.
+        wrong: ``(N,)`` the same for images that wrongly carry the label.
         level: how often the interval should hold the truth.
     """
-    if not len(given):
+    if not len(right):
         return None
-    if classes < 2:
-        return Estimate(0.0, 0.0, 0.0)
     rates = np.linspace(0, 1, _GRID)
-    # Cells of log odds keep the work independent of N; their ends are finite, or one image could rule out a rate.
-    odds = np.linspace(-_LAST_ODDS, _LAST_ODDS, _CELLS)
-    places = np.searchsorted(
-        (odds[1:] + odds[:-1]) / 2, np.log(given.clip(1e-12)) - np.log1p(-given.clip(max=1 - 1e-12))
-    )
-    counts = np.bincount(places, minlength=_CELLS)
-    cells = 1 / (1 + np.exp(-odds))
-    chances = np.outer(1 - rates, cells) + np.outer(rates, (1 - cells) / (classes - 1))
-    likelihood = np.log(chances) @ counts
+    # Bounded odds: no single image can rule out a rate.
+    odds = np.clip(np.log(right.clip(1e-300)) - np.log(wrong.clip(1e-300)), -_LAST_ODDS, _LAST_ODDS)
+    shares = 1 / (1 + np.exp(-odds))
+    likelihood = np.log(np.outer(1 - rates, shares) + np.outer(rates, 1 - shares)).sum(axis=1)
     weights = np.exp(likelihood - likelihood.max())
-    below = np.cumsum(weights) / weights.sum()
-    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, rates)
-    return _ordered(float(rates[np.argmax(likelihood)]), float(low), float(high))
+    return central(rates, weights / weights.sum(), float(rates[np.argmax(likelihood)]), level)
 
 
-def _ordered(estimate: float, low: float, high: float) -> Estimate:
+def central(values: Floats, weights: Floats, estimate: float, level: float = LEVEL) -> Estimate:
+    """Return the central interval of a distribution over rising values, stretched to the estimate."""
+    below = np.cumsum(weights)
+    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, values)
+    return ordered(estimate, float(low), float(high))
+
+
+def ordered(estimate: float, low: float, high: float) -> Estimate:
+    """Return the estimate with its interval, both brought into [0, 1] and the interval stretched to the estimate."""
     estimate, low, high = (min(1.0, max(0.0, value)) for value in (estimate, low, high))
     return Estimate(estimate, min(low, estimate), max(high, estimate))

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.audit.confidence import fit_sharpness
+from lond.audit.deciding import FALSE_ALARM_RATE, known_scores, make_decision, sharpened
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
@@ -32,13 +32,10 @@ from lond.identify import (
 from lond.losses import negative_probabilities
 from lond.methods import LondDrs
 from lond.runs import LoadedRun, train_samples
-from lond.runs.decision import FALSE_ALARM_RATE, Decision, decide, tempered
+from lond.runs.decision import Decision
 from lond.seeds import generator
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Samples
-
-OUT_OF_FOLD = "images judged by heads trained without them, which agree with the label"
-"""Where the threshold of an audit comes from."""
 
 FOLDS = ((5_000, 5), (20_000, 3))
 """Number of images up to which so many folds are made; two beyond."""
@@ -83,9 +80,10 @@ class Learned:
         predicted = self.prediction.probabilities.argmax(dim=1)
         for own in predicted.unique().tolist():
             members = predicted == own
-            known = members & (labels == own)
-            if self.decision is not None and int(known.sum()) >= FEWEST_KNOWN:
-                found[members] = p_values(scores[members], scores[known])
+            part = Prediction(*(getattr(self.prediction, name)[members] for name in Prediction.__dataclass_fields__))
+            known = known_scores(labels[members], part)
+            if self.decision is not None and len(known) >= FEWEST_KNOWN:
+                found[members] = p_values(scores[members], known)
         return found
 
 
@@ -143,10 +141,11 @@ def learn(
         *(torch.cat([getattr(part, name) for part in parts])[order] for name in Prediction.__dataclass_fields__)
     )
     near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, VOTERS), include_self=False)
+    scores = foreign_scores(samples.labels, near, samples.num_classes)
     prediction = replace(
         prediction,
-        probabilities=sharpened(prediction.probabilities, samples.labels),
-        scores=foreign_scores(samples.labels, near, samples.num_classes),
+        probabilities=sharpened(prediction.probabilities, samples.labels, scores),
+        scores=scores,
     )
     votes = neighbour_labels(_first(near, settings.neighbours), 1 - denials, settings.temperature)
     labels = torch.where(samples.labels >= 0, samples.labels, votes.argmax(dim=1))
@@ -171,11 +170,6 @@ def foreign_scores(labels: Tensor, near: Neighbours, num_classes: int) -> Tensor
     return scattered_labels(label_votes(labels, _first(near, voters), num_classes))
 
 
-def sharpened(probabilities: Tensor, labels: Tensor) -> Tensor:
-    """Return class probabilities ``(N, C)`` at the temperature that fits the given labels, wrong ones allowed for."""
-    return tempered(probabilities, fit_sharpness(probabilities, labels).temperature)
-
-
 def _first(near: Neighbours, count: int) -> Neighbours:
     return Neighbours(near.indices[:, :count], near.similarities[:, :count])
 
@@ -193,15 +187,6 @@ def fold_of(labels: Tensor, folds: int, seed: int) -> Tensor:
     division = torch.empty(len(labels), dtype=torch.long)
     division[by_class] = torch.arange(len(labels)) % folds
     return division
-
-
-def make_decision(labels: Tensor, prediction: Prediction, false_alarm_rate: float) -> Decision | None:
-    """Return the decision from images whose label their unseeing judges agree with; None if they are too few."""
-    agrees = prediction.probabilities.argmax(dim=1) == labels
-    try:
-        return decide(prediction.scores[agrees], false_alarm_rate, OUT_OF_FOLD)
-    except DataError:
-        return None
 
 
 def unit_features(values: Features) -> Tensor:

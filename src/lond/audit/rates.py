@@ -1,17 +1,30 @@
-"""How much of a labelled set is wrong: estimated rates of wrong labels and of foreign images, and what is mixed up."""
+"""How much of a labelled set is wrong: estimated rates of wrong labels and of foreign images."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lond.audit.intervals import LEVEL, Estimate, Floats, choose_cutoff, excess_of_small, mixed_in_rate, wilson
+from lond.audit.confidence import RATES, fit_agreement
+from lond.audit.intervals import (
+    LEVEL,
+    Estimate,
+    Floats,
+    central,
+    choose_cutoff,
+    excess_of_small,
+    mixed_in_rate,
+    ordered,
+    wilson,
+)
+from lond.audit.label_mixes import label_mixes, wrong_ratios
+from lond.audit.open_share import missing_agreement
 from lond.errors import ConfigError, DataError
 from lond.seeds import derive_seed
 from lond.types import Verdict
@@ -20,32 +33,36 @@ JUDGED = (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.FOREIGN)
 """Verdicts that say whether the label is right and the image known."""
 
 
+_DRAWS = 2000
+
+KNOWN_ENOUGH = 0.5
+"""p-value from which on images are taken for known, to find the rate of wrong labels from."""
+
+
 @dataclass(frozen=True)
 class SetRates:
     """The rates in some labelled images that can be read; an entry is None if there is nothing to count.
 
     ``open`` is the share of foreign images among all, ``closed`` the share of wrong labels among those that are not
-    foreign. ``open`` and ``closed`` are the figures to show; the others say the same in another way. Intervals are for
-    chance alone: how an estimate leans is said below and not in them.
+    foreign. Intervals are for chance alone: how an estimate leans is said below and not in them.
 
-    * ``open``: the excess of small p-values (Storey). Known images have uniform p-values, so the number of large ones
-      tells how many are known. Leans low: a foreign image with a large p-value counts as known, and p-values of images
-      the model was trained on are too large. Without p-values it is ``open_by_verdict``.
-    * ``closed``: the most likely rate of labels replaced at random, given the probabilities of the images not judged
-      foreign. It allows for the model's own doubt. Leans high if the model is surer than it is right or foreign images
-      were missed, low if it learnt wrong labels by heart.
-    * ``open_by_verdict``: the share of images judged foreign; includes false alarms, and lacks the missed ones.
-    * ``closed_by_verdict``: the share judged mislabelled of those not judged foreign. Leans high by the model's errors.
-    * ``closed_by_probability``: mean of one minus the probability of the given label. Leans high, even for a calibrated
-      model: its doubt about hard images counts as noise, all the more with many classes.
+    * ``closed`` of the whole set: the share of labels that even the surest predictions contradict (``fit_agreement``),
+      on images with large p-values. Wrong labels may come from any class, but must not avoid the easy images. Leans
+      high if the model is wrong where it is sure, low if it learnt the labels by heart.
+    * ``open`` of the whole set: labels that agree with the prediction less often than known images would
+      (``missing_agreement``). Leans high if the model is surer of known images than it is right, low if foreign images
+      mostly carry the label of the class they look like.
+    * ``closed`` of a label: the share of other classes among its images (``label_mixes``), less what missed foreign
+      images add on average.
+    * ``open`` of a label: the excess of small p-values (Storey). Leans low: a foreign image with a large p-value counts
+      as known.
+
+    Without p-values ``open`` is the share of images judged foreign, false alarms included and missed ones not.
     """
 
     images: int
     closed: Estimate | None
     open: Estimate | None
-    closed_by_verdict: Estimate | None
-    open_by_verdict: Estimate | None
-    closed_by_probability: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the two rates to show."""
@@ -120,44 +137,28 @@ def estimate_rates(
         DataError: the parts differ in length, or a label or probability makes no sense.
     """
     data = _Data.of(labels, probabilities, verdicts, names, p_values)
-    cutoffs = _cutoffs(data, settings)
-    overall = _rates(data, data.counted, cutoffs, settings, "all")
+    overall = _overall(data, settings)
     if class_p_values is not None:
         data = _Data.of(labels, probabilities, verdicts, names, class_p_values)
-        cutoffs = _cutoffs(data, settings)
-    own = [data.counted & (data.labels == index) for index in range(len(names))]
-    classes = {name: _rates(data, own[at], cutoffs, settings, str(at)) for at, name in enumerate(names)}
-    return Rates(overall, classes)
+    return Rates(overall, dict(zip(names, _by_label(data, overall, settings), strict=True)))
 
 
-def confusions(
-    given: Tensor, suggested: Tensor, verdicts: Sequence[str], names: Sequence[str], most: int = 50
-) -> list[dict[str, Any]]:
-    """Return how often which given label should be which other one, by the verdicts, most frequent first.
-
-    Args:
-        given: ``(N,)`` given labels; negative = none.
-        suggested: ``(N,)`` suggested labels; negative = none.
-        verdicts: N values of ``Verdict``; only mislabelled images count.
-        names: C class names.
-        most: how many pairs at most.
-    """
-    rows = zip(given.tolist(), suggested.tolist(), verdicts, strict=True)
-    pairs = Counter((old, new) for old, new, verdict in rows if verdict == Verdict.MISLABELLED and min(old, new) >= 0)
-    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[: max(0, most)]
-    return [{"given": names[old], "suggested": names[new], "images": count} for (old, new), count in ordered]
+def overall_rates(labels: Tensor, probabilities: Tensor, p_values: Tensor) -> SetRates:
+    """Return the rates of the whole set; arguments as for ``estimate_rates``, without need of verdicts."""
+    names = [str(place) for place in range(probabilities.shape[1])]
+    verdicts = [Verdict.CLEAN] * len(labels)
+    return _overall(_Data.of(labels, probabilities, verdicts, names, p_values), DEFAULTS)
 
 
 @dataclass(frozen=True)
 class _Data:
-    """The inputs as arrays, one entry an image; ``counted`` marks the labelled images that can be read."""
+    """The inputs of the labelled images that can be read."""
 
     labels: NDArray[np.int64]
-    own: Floats
-    verdicts: NDArray[np.str_]
+    probabilities: Floats
+    foreign: NDArray[np.bool_]
+    judged: NDArray[np.bool_]
     p_values: Floats
-    classes: int
-    counted: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -172,14 +173,91 @@ class _Data:
         if len(set(names)) != len(names) or (len(labels) and int(labels.max()) >= len(names)):
             raise DataError("class names must differ, and labels must be positions in them")
         numbers = labels.cpu().numpy().astype(np.int64)
-        table = probabilities.detach().double().cpu().numpy()
-        own = table[np.arange(len(numbers)), numbers.clip(0)] if len(names) else np.zeros(len(numbers))
         texts = np.array([str(verdict) for verdict in verdicts], dtype=np.str_)
-        p_values = np.full(len(numbers), np.nan) if p is None else p.detach().double().cpu().numpy()
         counted = (numbers >= 0) & (texts != str(Verdict.UNREADABLE))
-        if not np.isfinite(own[counted]).all():
+        table = probabilities.detach().double().cpu().numpy()[counted]
+        p_values = np.full(len(numbers), np.nan) if p is None else p.detach().double().cpu().numpy()
+        if not np.isfinite(table).all():
             raise DataError("a class probability is not a number; check for a diverged model")
-        return cls(numbers, own, texts, p_values, len(names), counted)
+        texts = texts[counted]
+        judged = np.isin(texts, [str(verdict) for verdict in JUDGED])
+        return cls(numbers[counted], table, texts == str(Verdict.FOREIGN), judged, p_values[counted])
+
+    @property
+    def classes(self) -> int:
+        return int(self.probabilities.shape[1])
+
+
+def _overall(data: _Data, settings: RateSettings) -> SetRates:
+    images = len(data.labels)
+    sure = data.p_values >= KNOWN_ENOUGH
+    sure = sure if sure.any() else ~data.foreign
+    fit = fit_agreement(torch.from_numpy(data.probabilities[sure]), torch.from_numpy(data.labels[sure]))
+    if fit is None:
+        closed = Estimate(0.0, 0.0, 0.0) if sure.any() and data.classes else None
+        return SetRates(images, closed, _open(data, np.ones(images, dtype=np.bool_), settings, "all"))
+    weights, values = fit.rate_weights(), np.array(RATES)
+    closed = central(values, weights, float(values[weights.argmax()]), settings.level)
+    rng = np.random.default_rng(derive_seed(settings.seed, "rates", "agreement"))
+    draws = np.concatenate([[closed.estimate], rng.choice(values, _DRAWS, p=weights)])
+    order = np.argsort(data.p_values, kind="stable")
+    order = order[np.isfinite(data.p_values[order])]
+    predicted = data.probabilities.argmax(axis=1)
+    chance = np.bincount(data.labels, minlength=data.classes)[predicted] / images
+    missing = missing_agreement(
+        (predicted == data.labels)[order],
+        data.probabilities.max(axis=1)[order],
+        chance[order],
+        draws,
+        data.classes,
+        rng,
+        settings.level,
+    )
+    everything = np.ones(images, dtype=np.bool_)
+    return SetRates(images, closed, _open(data, everything, settings, "all") if missing is None else missing)
+
+
+def _by_label(data: _Data, overall: SetRates, settings: RateSettings) -> list[SetRates]:
+    kept = ~data.foreign
+    labels, table = torch.from_numpy(data.labels[kept]), torch.from_numpy(data.probabilities[kept])
+    mixes, ratios = label_mixes(table, labels)
+    right = ratios.gather(1, labels[:, None]).squeeze(1).numpy()
+    wrong = wrong_ratios(mixes, ratios, labels).numpy()
+    own = [data.labels[kept] == label for label in range(data.classes)]
+    closed = [mixed_in_rate(right[rows], wrong[rows], settings.level) for rows in own]
+    members = [data.labels == label for label in range(data.classes)]
+    return [
+        SetRates(int(rows.sum()), rate, _open(data, rows, settings, str(label)))
+        for label, (rows, rate) in enumerate(zip(members, _less_missed(closed, own, overall.closed), strict=True))
+    ]
+
+
+def _less_missed(
+    rates: Sequence[Estimate | None], members: Sequence[NDArray[np.bool_]], overall: Estimate | None
+) -> list[Estimate | None]:
+    """Take out what foreign images that were not recognised add to the rates of all labels alike."""
+    found = [(rate.estimate, rows.sum()) for rate, rows in zip(rates, members, strict=True) if rate is not None]
+    if not found or overall is None or overall.estimate == 1:
+        return list(rates)
+    mean = np.average([rate for rate, _ in found], weights=[count for _, count in found])
+    missed = max(0.0, float(mean - overall.estimate) / (1 - overall.estimate))
+    if missed == 1:
+        return list(rates)
+    shown = [None if rate is None else (rate.estimate, rate.low, rate.high) for rate in rates]
+    return [None if rate is None else ordered(*((value - missed) / (1 - missed) for value in rate)) for rate in shown]
+
+
+def _open(data: _Data, members: NDArray[np.bool_], settings: RateSettings, purpose: str) -> Estimate | None:
+    """Return the excess of small p-values, or without these the share judged foreign."""
+    rng = np.random.default_rng(derive_seed(settings.seed, "rates", purpose))
+    usable = members & np.isfinite(data.p_values)
+    cutoffs = _cutoffs(data, settings)[usable]
+    excess = excess_of_small(
+        data.p_values[usable], cutoffs, rng, calibration=settings.calibration, level=settings.level
+    )
+    if excess is not None:
+        return excess
+    return wilson(float(data.foreign[members].sum()), int(data.judged[members].sum()), settings.level)
 
 
 def _cutoffs(data: _Data, settings: RateSettings) -> Floats:
@@ -191,26 +269,6 @@ def _cutoffs(data: _Data, settings: RateSettings) -> Floats:
     if settings.cutoff is not None:
         return np.full(count, settings.cutoff)
     half = np.random.default_rng(derive_seed(settings.seed, "rates", "halves")).permutation(count) % 2 == 0
-    usable = data.counted & np.isfinite(data.p_values)
+    usable = np.isfinite(data.p_values)
     one, other = (choose_cutoff(data.p_values[usable & chosen]) for chosen in (half, ~half))
     return np.where(half, other, one)
-
-
-def _rates(data: _Data, members: NDArray[np.bool_], cutoffs: Floats, settings: RateSettings, purpose: str) -> SetRates:
-    verdicts, level = data.verdicts[members], settings.level
-    counts = {verdict: int((verdicts == str(verdict)).sum()) for verdict in JUDGED}
-    known = counts[Verdict.CLEAN] + counts[Verdict.MISLABELLED]
-    open_share = wilson(counts[Verdict.FOREIGN], sum(counts.values()), level)
-    usable = members & np.isfinite(data.p_values)
-    rng = np.random.default_rng(derive_seed(settings.seed, "rates", purpose))
-    p_values = data.p_values[usable]
-    excess = excess_of_small(p_values, cutoffs[usable], rng, calibration=settings.calibration, level=level)
-    own = data.own[members][verdicts != str(Verdict.FOREIGN)]
-    return SetRates(
-        images=int(members.sum()),
-        closed=mixed_in_rate(own, data.classes, level),
-        open=open_share if excess is None else excess,
-        closed_by_verdict=wilson(counts[Verdict.MISLABELLED], known, level),
-        open_by_verdict=open_share,
-        closed_by_probability=wilson(float((1 - own).sum()), len(own), level),
-    )

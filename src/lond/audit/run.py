@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lond.audit.deciding import FALSE_ALARM_RATE
 from lond.audit.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.findings import Findings
 from lond.audit.learn import default_folds, learn, unit_features
@@ -29,7 +30,6 @@ from lond.data.split import take
 from lond.errors import ConfigError, DataError
 from lond.frozen.extractors import ExtractorSettings
 from lond.frozen.features import Computed, Progress
-from lond.runs.decision import FALSE_ALARM_RATE
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
 
