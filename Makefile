@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Waiting OpenMP threads must not spin: the tests and the demo share the cores with other processes.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench results docs clean
 
 demo: $(READY)
 	$(BIN)/lond demo --out runs/demo
@@ -21,6 +21,10 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/robust_step.py --root data --out runs/bench/robust_step.json
+
+# The page of what results/store holds beside the paper's figures; a test keeps the two the same.
+results: $(READY)
+	$(BIN)/python -m lond.reproduce.page
 
 # The variable drops a banner of the theme that is no finding.
 docs: $(READY)

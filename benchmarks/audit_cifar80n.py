@@ -23,8 +23,8 @@ import torch
 from audit_peers import Opinion, cleanlab_opinion, figures, linear_probe, neighbour_opinion
 from store import machine, store
 
-from lond.audit.deciding import FALSE_ALARM_RATE
-from lond.audit.learn import Learned, default_folds, fold_of, learn, unit_features
+from lond.audit.deciding import FALSE_ALARM_RATE, make_decision, true_classes
+from lond.audit.learn import default_folds, fold_of, learn, unit_features
 from lond.audit.rates import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
 from lond.data.features import FeaturePixels
@@ -36,7 +36,7 @@ from lond.identify import judge
 from lond.presets import on_features, preset
 from lond.runs.data import load_data, with_root
 from lond.train.runtime import RuntimeSettings
-from lond.types import Request, Samples, Verdict
+from lond.types import Prediction, Request, Samples, Verdict
 
 TIMED = 512
 """Images whose extraction is timed anew, whatever the cache holds."""
@@ -67,11 +67,35 @@ def heads_seconds(folder: Path) -> dict[str, float]:
     return found
 
 
-def our_opinion(learned: Learned, labels: torch.Tensor, verdicts: list[Verdict]) -> Opinion:
-    """Return what the audit says in the words of the comparison."""
-    own = learned.prediction.probabilities.gather(1, labels[:, None]).squeeze(1)
+def judged(prediction: Prediction, train: Samples) -> dict[str, Any]:
+    """Return verdicts and rates of an audit from what unseeing judges say, and how good they are."""
+    assert train.true_labels is not None
+    decision = make_decision(train.labels, prediction, FALSE_ALARM_RATE)
+    truths = true_classes(train.labels, prediction, decision)
+    threshold = torch.inf if decision is None else decision.threshold
+    verdicts = judge(train.labels, truths.argmax(dim=1), prediction.scores, threshold)
+    rates = estimate_rates(
+        train.labels,
+        prediction.probabilities,
+        verdicts,
+        train.class_names,
+        None if decision is None else decision.p_values(prediction.scores),
+        RateSettings(calibration=None if decision is None else len(decision.known_scores)),
+    )
     flags = [torch.tensor([verdict == kind for verdict in verdicts]) for kind in (Verdict.MISLABELLED, Verdict.FOREIGN)]
-    return Opinion(1 - own, learned.prediction.scores, *flags)
+    own = truths.gather(1, train.labels[:, None]).squeeze(1)
+    opinion = Opinion(1 - own, prediction.scores, *flags)
+    foreign = train.true_labels < 0
+    return {
+        "verdicts": verdict_quality(verdicts, train.labels, train.true_labels),
+        "rates": {name: rates.as_dict()[name] for name in ("closed", "open")},
+        "true_rates": {
+            "closed": float((train.labels != train.true_labels)[~foreign].float().mean()),
+            "open": float(foreign.float().mean()),
+        },
+        "false_alarms": float(flags[1][~foreign].float().mean()),
+        "ours": figures(opinion, train.labels, train.true_labels),
+    }
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -95,21 +119,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         learned = learn(train, features, config, Path(folder), runtime, folds=folds)
         seconds = {"audit": time.perf_counter() - began, **heads_seconds(Path(folder))}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    threshold = torch.inf if learned.decision is None else learned.decision.threshold
-    prediction = learned.prediction
-    verdicts = judge(train.labels, prediction.probabilities.argmax(dim=1), prediction.scores, threshold)
-    rates = estimate_rates(
-        train.labels,
-        prediction.probabilities,
-        verdicts,
-        train.class_names,
-        None if learned.decision is None else learned.p_values(),
-        RateSettings(calibration=None if learned.decision is None else len(learned.decision.known_scores)),
-    )
+    told = learned.prediction
     if options.judged:
-        told = (prediction.probabilities, prediction.scores, train.labels, train.true_labels)
-        torch.save(told, options.judged)
-    foreign = train.true_labels < 0
+        torch.save((told.probabilities, told.scores), options.judged)
     result = {
         "noise": options.noise,
         "seed": options.seed,
@@ -117,26 +129,29 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "config": to_dict(config),
         "machine": machine(),
         "test": evaluate_predictions(learned.run.predict(test), test.labels),
-        "verdicts": verdict_quality(verdicts, train.labels, train.true_labels),
         "seconds": seconds,
         "images_a_second_extraction": speed,
         "peak_bytes": peak,
-        "rates": {name: rates.as_dict()[name] for name in ("closed", "open")},
-        "true_rates": {
-            "closed": float((train.labels != train.true_labels)[~foreign].float().mean()),
-            "open": float(foreign.float().mean()),
-        },
-        "ours": figures(our_opinion(learned, train.labels, verdicts), train.labels, train.true_labels),
+        **judged(told, train),
     }
     if options.peers:
         division = fold_of(train.labels, folds, options.seed)
-        told = linear_probe(features, train.labels, division, train.num_classes, options.seed)
+        probe = linear_probe(features, train.labels, division, train.num_classes, options.seed)
         opinions = {
-            "cleanlab": cleanlab_opinion(train.labels, told, features),
+            "cleanlab": cleanlab_opinion(train.labels, probe, features),
             "neighbours": neighbour_opinion(train.labels, features, FALSE_ALARM_RATE),
         }
         result |= {name: figures(opinion, train.labels, train.true_labels) for name, opinion in opinions.items()}
     return result
+
+
+def rejudge(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the stored result with verdicts and rates anew, without any training."""
+    train, _, _ = load_data(with_root(preset(f"cifar80n-{options.noise}"), options.root))
+    probabilities, scores = torch.load(options.judged)[:2]
+    prediction = Prediction(probabilities, scores, probabilities, probabilities.log())
+    result: dict[str, Any] = json.loads(options.out.read_text())
+    return {**result, **judged(prediction, train)}
 
 
 def main() -> None:
@@ -151,12 +166,11 @@ def main() -> None:
     parser.add_argument("--cache", default="runs/features")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the heads")
     parser.add_argument("--peers", action="store_true")
-    parser.add_argument(
-        "--judged", type=Path, help="keep out-of-fold probabilities, scores, labels and true labels here (torch.save)"
-    )
+    parser.add_argument("--judged", type=Path, help="file to keep out-of-fold probabilities and scores in")
+    parser.add_argument("--rejudge", action="store_true", help="renew verdicts and rates in --out from --judged alone")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    store(measure(options), options.out)
+    store(rejudge(options) if options.rejudge else measure(options), options.out)
 
 
 if __name__ == "__main__":

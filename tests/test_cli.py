@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from lond import cli
+from lond import __version__, cli
 from lond.presets import PRESETS
 from lond.runs import load_run
 
@@ -308,6 +308,11 @@ def program(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
 
 
+def test_the_program_says_its_version() -> None:
+    done = program("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"lond {__version__}\n", "")
+
+
 def test_the_program_predicts(run: Path, pictures: Path, tmp_path: Path) -> None:
     done = program("predict", run, pictures, "--out", tmp_path / "p.csv")
     assert done.returncode == 0, done.stderr
@@ -549,6 +554,7 @@ def test_a_comparison_that_cannot_be_made_is_refused(
 def test_a_comparison_without_test_data_is_refused(pictures: Path, tmp_path: Path, lond: Call) -> None:
     call = lond("compare", pictures, "--methods", "standard", "--out", tmp_path / "c", *COMPARE)
     assert "needs labelled test data" in error_line(call)
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_smaller_comparison_names_what_it_leaves_out(

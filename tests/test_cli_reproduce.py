@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from reproduce.fake import Fake, fake  # noqa: F401
 
-import lond.cli_reproduce
+import lond.cli.reproduce
 from lond.paper import EXPERIMENTS
 from lond.store import read
 
@@ -133,7 +133,7 @@ class Terminal:
 
 
 def lond_module() -> object:
-    return lond.cli_reproduce
+    return lond.cli.reproduce
 
 
 @pytest.mark.parametrize(

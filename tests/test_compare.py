@@ -79,8 +79,26 @@ def test_every_method_and_seed_is_trained_once(
 
 def test_two_at_a_time_give_the_same(base: RunConfig, tmp_path: Path) -> None:
     alone = compare(jobs_of(base, tmp_path / "a", (0,)), "t", runtime=ONE)
-    together = compare(jobs_of(base, tmp_path / "b", (0,)), "t", runtime=ONE, workers=2)
+    said: list[str] = []
+    together = compare(jobs_of(base, tmp_path / "b", (0,)), "t", runtime=ONE, workers=2, say=said.append)
     assert {row.method: row.values for row in alone.rows} == {row.method: row.values for row in together.rows}
+    # Which one ends first is chance.
+    assert [line[:5] for line in said] == ["2 run", "[1/2]", "[2/2]"]
+    assert {line[6:].split(": accuracy ")[0] for line in said[1:]} == {"standard, seed 0", "smooth, seed 0"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_warning_names_the_run_it_comes_from(base: RunConfig, tmp_path: Path, workers: int) -> None:
+    mix = with_method(base, "dividemix")
+    # Posteriors are of single precision, in which the threshold is 1 and nothing lies above it.
+    mix = replace(mix, settings=replace(mix.settings, warmup_epochs=1, clean_threshold=1 - 1e-12))
+    with pytest.warns(UserWarning, match="judged clean") as told:
+        report = compare(plan({"dividemix": mix}, [0, 1], tmp_path / "c"), "t", runtime=ONE, workers=workers)
+    assert report.rows[0].seeds == [0, 1]
+    texts = sorted(str(warning.message) for warning in told)
+    assert [text.split("; ")[0] for text in texts] == [
+        f"dividemix, seed {seed}: epoch 1: fewer than two samples are judged clean" for seed in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +136,12 @@ def test_settings_and_data_are_checked_before_any_work(base: RunConfig, tmp_path
     compare(jobs, "t", runtime=ONE)
     longer = replace(base, train=replace(base.train, epochs=3))
     with pytest.raises(ConfigError, match=r"train\.epochs"):
-        jobs_of(longer, tmp_path / "c", (0,))
+        jobs_of(longer, tmp_path / "c", (0, 1))
+    assert {path.name for path in (tmp_path / "c").iterdir()} == {"standard-seed0", "smooth-seed0"}
     write_npz(tmp_path / "train.npz", 51)
     with pytest.raises(ConfigError, match="other data"):
-        compare(jobs, "t", runtime=ONE)
+        compare(jobs_of(base, tmp_path / "c", (0, 1)), "t", runtime=ONE)
+    assert {path.name for path in (tmp_path / "c").iterdir()} == {"standard-seed0", "smooth-seed0"}
 
 
 def test_methods_on_different_data_are_refused(base: RunConfig, tmp_path: Path) -> None:
@@ -129,13 +149,23 @@ def test_methods_on_different_data_are_refused(base: RunConfig, tmp_path: Path) 
     configs = {"standard": with_method(base, "standard"), "other": with_method(other, "standard")}
     with pytest.raises(ConfigError, match="on the same data"):
         compare(plan(configs, [0], tmp_path / "c"), "t", runtime=ONE)
-    assert not list((tmp_path / "c").glob("*/*"))
+    assert not (tmp_path / "c").exists()
 
 
 def test_no_test_data_is_refused(base: RunConfig, tmp_path: Path) -> None:
     alone = replace(base, data=replace(base.data, test_source=""))
     with pytest.raises(ConfigError, match="needs labelled test data"):
         compare(jobs_of(alone, tmp_path / "c"), "t")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_place_where_no_folder_can_be_made_is_refused(base: RunConfig, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no folder")
+    with pytest.raises(ConfigError, match="is a file, not a folder"):
+        jobs_of(base, tmp_path / "notes.txt")
+    jobs = jobs_of(base, tmp_path / "notes.txt" / "c")
+    with pytest.raises(NotADirectoryError, match="notes.txt"):
+        compare(jobs, "t", runtime=ONE)
 
 
 ROW = Row("disc", [0, 1], {"accuracy": [0.5, 0.6], "auroc": [0.7, 0.7]}, 30, 128, 20, 3, 12.34, {})

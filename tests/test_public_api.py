@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 
 import lond
+import lond.audit
+import lond.store
 from lond.identify import IdentifySettings, identify
 
 ASKED = {
@@ -32,13 +37,41 @@ def test_the_version_is_the_packages() -> None:
     assert lond.__version__ == version("lond")
 
 
-def test_another_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'magic'"):
-        _ = lond.magic
+@pytest.mark.parametrize("package", [lond, lond.audit, lond.store], ids=lambda package: package.__name__)
+def test_names_are_there_when_they_are_used(package: ModuleType) -> None:
+    assert dir(package) == sorted(package.__all__)
+    for name in package.__all__:
+        value = getattr(package, name)
+        assert value is not None
+        assert vars(package)[name] is value
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'magic'"):
+        _ = package.magic
+
+
+def test_a_lazy_name_loads_its_home_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lazy_house").mkdir()
+    (tmp_path / "lazy_house" / "__init__.py").write_text(
+        "from lond.lazy import lazy_names\n"
+        "here, __all__ = 1, ['there', 'here', 'gone']\n"
+        "homes = {'there': 'lazy_house.room', 'gone': 'lazy_house.cellar'}\n"
+        "__getattr__, __dir__ = lazy_names(__name__, homes, __all__)\n"
+    )
+    (tmp_path / "lazy_house" / "room.py").write_text("there, hidden = object(), 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    house = import_module("lazy_house")
+    assert dir(house) == ["gone", "here", "there"] and house.here == 1
+    assert "lazy_house.room" not in sys.modules
+    first = house.there
+    assert first is house.there is sys.modules["lazy_house.room"].there
+    with pytest.raises(AttributeError, match="module 'lazy_house' has no attribute 'hidden'"):
+        _ = house.hidden
+    with pytest.raises(ModuleNotFoundError, match=r"lazy_house\.cellar"):
+        _ = house.gone
 
 
 def test_import_is_cheap() -> None:
-    code = "import sys, lond; print(sorted({'torch', 'typer', 'rich', 'sklearn', 'numpy'} & sys.modules.keys()))"
+    costly = {"torch", "typer", "rich", "sklearn", "numpy"}
+    code = f"import sys, lond, lond.audit, lond.store; print(sorted({costly} & sys.modules.keys()))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
 

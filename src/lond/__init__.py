@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lond.errors import CollapseError, ConfigError, DataError, LondError, MissingDependencyError
+from lond.lazy import lazy_names
 
 if TYPE_CHECKING:
     from lond.config import RunConfig
@@ -47,13 +47,4 @@ _HOME = {
 }
 """Name -> module that is imported when the name is first used."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'lond' has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(_HOME[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)

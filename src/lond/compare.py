@@ -94,6 +94,9 @@ def compare(
     for job in jobs:
         check_same_data(job.folder, manifest)
     missing = [job for job in jobs if not job.finished]
+    for job in missing:
+        # Where nothing can be written is told now, not by every run.
+        job.folder.mkdir(parents=True, exist_ok=True)
     say(f"{len(jobs)} runs, {len(jobs) - len(missing)} finished before")
     problems: dict[tuple[str, int], str] = {}
     with closing(train_all(missing, workers, runtime or RuntimeSettings())) as ended:

@@ -5,22 +5,27 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import threading
+import warnings
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import TextIO
 
 from lond.config import RunConfig
-from lond.errors import LondError
+from lond.errors import ConfigError, LondError
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
 from lond.train.runtime import RuntimeSettings
 
-LONGEST_PROBLEM = 2000
-"""Characters of a problem that are kept."""
+LONGEST_TEXT = 2000
+"""Characters of a problem or a warning that are kept."""
+
+Show = Callable[[str, type[Warning], str, int], None]
+"""Shows a warning: text, category, file and line."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,21 @@ class Job:
 
 
 def plan(configs: Mapping[str, RunConfig], seeds: Sequence[int], folder: Path) -> list[Job]:
-    """Return one job a method and seed.
+    """Return one job a method and seed; a folder that is not there yet is made when the training begins.
 
     Raises:
-        ConfigError: a folder holds a run of other settings; nothing has been trained yet.
+        ConfigError: a folder holds a run of other settings; nothing has been trained or written yet.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the runs.")
     jobs = []
     for seed in seeds:
         for method, config in configs.items():
             seeded = replace(config, train=replace(config.train, seed=seed))
             jobs.append(Job(method, seed, seeded, folder / f"{method}-seed{seed}"))
     for job in jobs:
-        claim(job.folder, job.config)
+        if job.folder.exists():
+            claim(job.folder, job.config)
     return jobs
 
 
@@ -66,10 +74,20 @@ def train_all(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Ge
         yield job, _train(job, runtime)
 
 
+@dataclass(frozen=True)
+class _Warned:
+    """A warning on its way from the process it was given in."""
+
+    text: str
+    category: type[Warning]
+    filename: str
+    lineno: int
+
+
 def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Generator[tuple[Job, str | None]]:
     """Give every job a process of its own, so that one that dies takes nothing with it."""
     context = multiprocessing.get_context("spawn")
-    waiting, running = deque(jobs), dict[int, tuple[SpawnProcess, Connection, Job]]()
+    waiting, running = deque(jobs), dict[Connection, tuple[SpawnProcess, Job]]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
@@ -79,14 +97,20 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
                 with _deaf_to_interrupts():
                     process.start()
                 sender.close()
-                running[process.sentinel] = (process, receiver, job)
-            for sentinel in wait(list(running)):
-                assert isinstance(sentinel, int)
-                process, receiver, job = running.pop(sentinel)
+                running[receiver] = (process, job)
+            ready = wait(list(running))
+            for receiver in [receiver for receiver in running if receiver in ready]:
+                process, job = running[receiver]
+                told = _told(process, receiver)
+                if isinstance(told, _Warned):
+                    warnings.showwarning(told.text, told.category, told.filename, told.lineno)
+                    continue
                 process.join()
-                yield job, _told(process, receiver)
+                del running[receiver]
+                receiver.close()
+                yield job, told
     finally:
-        for process, _, _ in running.values():
+        for process, _ in running.values():
             process.terminate()
             process.join()
 
@@ -104,24 +128,52 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _told(process: SpawnProcess, receiver: Connection) -> str | None:
-    """Return the problem that a process told of before it ended."""
+def _told(process: SpawnProcess, receiver: Connection) -> _Warned | str | None:
+    """Return a warning, or what a process told last: its problem, if any."""
     try:
-        told: str | None = receiver.recv()
-    except EOFError:
+        told: _Warned | str | None = receiver.recv()
+    except (EOFError, OSError):  # the second: it ended in the middle of a message
+        process.join()
         return f"its process ended with exit code {process.exitcode} (out of memory?); start again with fewer jobs"
     return told
 
 
 def _train_and_tell(job: Job, runtime: RuntimeSettings, sender: Connection) -> None:
-    sender.send(_train(job, runtime, show_progress=False))
+    """Train in a process of its own; the one that started it shows the warnings."""
+
+    def tell(text: str, category: type[Warning], filename: str, lineno: int) -> None:
+        sender.send(_Warned(text[:LONGEST_TEXT], category, filename, lineno))
+
+    sender.send(_train(job, runtime, show_progress=False, show=tell))
 
 
-def _train(job: Job, runtime: RuntimeSettings, show_progress: bool | None = None) -> str | None:
+def _train(
+    job: Job, runtime: RuntimeSettings, *, show_progress: bool | None = None, show: Show | None = None
+) -> str | None:
     try:
-        train_run(job.config, job.folder, runtime, show_progress=show_progress)
+        with _named_warnings(job, show or warnings.showwarning):
+            train_run(job.config, job.folder, runtime, show_progress=show_progress)
     except Exception as error:  # whatever it is, the other runs go on, and the reason is told
         # A pipe holds only so much, and nobody reads a page of it in a table.
-        text = " ".join(str(error).split())[:LONGEST_PROBLEM]
+        text = " ".join(str(error).split())[:LONGEST_TEXT]
         return text if isinstance(error, LondError) else f"{type(error).__name__}: {text}"
     return None
+
+
+@contextmanager
+def _named_warnings(job: Job, show: Show) -> Iterator[None]:
+    """Let warnings name the run they come from; what another run was warned of is told again."""
+
+    def show_named(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        show(f"{job.method}, seed {job.seed}: {message}", category, filename, lineno)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_named
+        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lond.audit.deciding import OUT_OF_FOLD, known_scores, make_decision, sharpened
+from lond.audit.deciding import OUT_OF_FOLD, known_scores, make_decision, sharpened, true_classes
 from lond.runs.decision import tempered
 from lond.types import UNLABELLED, Prediction
 
@@ -78,3 +78,20 @@ def test_no_more_images_are_called_foreign_than_there_may_be(share: float, most:
     # Foreign images that agree by chance are among the known scores, which makes the threshold careful.
     assert alarms <= decision.false_alarm_rate + 0.02
     assert (decision.false_alarm_rate < 0.05) == (share == 0)
+
+
+def test_true_classes_are_fitted_without_what_looks_foreign() -> None:
+    random = torch.Generator().manual_seed(3)
+    count, classes = 6000, 6
+    probabilities = torch.softmax(3 * torch.randn(count, classes, generator=random), dim=1)
+    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
+    labels = torch.where(torch.rand(count, generator=random) < 0.2, (true + 1) % classes, true)
+    foreign = torch.rand(count, generator=random) < 0.2
+    labels[foreign] = torch.randint(0, classes, (int(foreign.sum()),), generator=random)
+    scores = torch.rand(count, generator=random) + 1.0 * foreign
+    prediction = Prediction(probabilities, scores, torch.zeros(count, 1), probabilities)
+    decision = make_decision(labels, prediction, 0.1)
+    found = true_classes(labels, prediction, decision)
+    right = (found.argmax(dim=1) == true)[~foreign].float().mean()
+    assert right > (probabilities.argmax(dim=1) == true)[~foreign].float().mean() + 0.05
+    assert true_classes(labels, prediction, None).shape == (count, classes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lond.audit.label_mixes import label_mixes, wrong_ratios
+from lond.audit.label_mixes import LABEL_PRIOR, label_mixes, label_posteriors, smoothed_mixes, wrong_ratios
+from lond.types import UNLABELLED
 
 
 def test_known_mixes_are_found() -> None:
@@ -49,3 +50,48 @@ def test_empty_labels_single_images_and_one_class() -> None:
     assert wrong_ratios(mixes, ratios, torch.zeros(2, dtype=torch.long)).tolist() == [0.0, 0.0]
     none, _ = label_mixes(torch.empty(0, 2), torch.empty(0, dtype=torch.long))
     assert none.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+def test_smoothed_mixes_by_hand() -> None:
+    mixes = torch.tensor([[0.8, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    counts = torch.tensor([10, 20, 10])
+    found = smoothed_mixes(mixes, counts, 3.0)
+    mean = 0.2 * 10 / 40
+    wrong = [(0.2 * 10 + mean * LABEL_PRIOR) / (10 + LABEL_PRIOR), mean * LABEL_PRIOR / (20 + LABEL_PRIOR)]
+    assert found[0].tolist() == pytest.approx([1 - wrong[0], wrong[0] * 5 / 8, wrong[0] * 3 / 8])
+    assert found[1].tolist() == pytest.approx([wrong[1] / 2, 1 - wrong[1], wrong[1] / 2])
+    assert found.sum(dim=1).tolist() == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.parametrize("uneven", [True, False])
+def test_the_label_helps_where_the_look_leaves_doubt(uneven: bool) -> None:
+    random = torch.Generator().manual_seed(0)
+    count, classes = 20_000, 8
+    probabilities = torch.softmax(2 * torch.randn(count, classes, generator=random), dim=1)
+    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
+    step = torch.ones(count, dtype=torch.long) if uneven else torch.randint(1, classes, (count,), generator=random)
+    labels = torch.where(torch.rand(count, generator=random) < 0.3, (true + step) % classes, true)
+    everyone = torch.ones(count, dtype=torch.bool)
+    found = label_posteriors(probabilities, labels, everyone, everyone)
+    assert torch.allclose(found.sum(dim=1), torch.ones(count), atol=1e-5)
+    # Bayes' rule with the true noise.
+    channel = 0.7 * torch.eye(classes) + 0.3 * (
+        torch.eye(classes).roll(1, dims=1) if uneven else (1 - torch.eye(classes)) / (classes - 1)
+    )
+    exact = probabilities * channel[:, labels].T
+    exact = exact / exact.sum(dim=1, keepdim=True)
+    assert float((found - exact).abs().mean()) < 0.01
+    accuracy = (found.argmax(dim=1) == true).float().mean()
+    assert accuracy > (probabilities.argmax(dim=1) == true).float().mean() + 0.1
+
+
+def test_posteriors_where_there_is_nothing_to_fit() -> None:
+    told = torch.tensor([[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]])
+    labels = torch.tensor([0, UNLABELLED, 1])
+    everyone = torch.ones(3, dtype=torch.bool)
+    assert torch.equal(label_posteriors(told, labels, everyone, everyone)[1], told[1])
+    assert label_posteriors(told, torch.full((3,), UNLABELLED), everyone, everyone) is told
+    assert label_posteriors(told, labels, ~everyone, everyone) is told
+    one = torch.ones(3, 1)
+    assert label_posteriors(one, torch.zeros(3, dtype=torch.long), everyone, everyone) is one
+    assert label_posteriors(told, labels, everyone, ~everyone).isfinite().all()

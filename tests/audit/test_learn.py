@@ -43,7 +43,7 @@ def test_features_are_unit_means_of_the_views() -> None:
 def learned(probabilities: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor) -> Learned:
     prediction = Prediction(probabilities, scores, torch.zeros(len(scores), 1), probabilities)
     none = torch.zeros(len(scores))
-    return Learned(None, prediction, none, none, none, none, make_decision(labels, prediction, 0.05))  # type: ignore[arg-type]
+    return Learned(None, prediction, none, none, none, none, none, make_decision(labels, prediction, 0.05))  # type: ignore[arg-type]
 
 
 def test_p_values_within_a_class_are_ranks_among_its_own_known_images() -> None:

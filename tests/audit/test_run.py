@@ -222,3 +222,20 @@ def test_the_trained_heads_look_at_new_images(folder: Path, tmp_path: Path) -> N
     samples = heads.read(tmp_path / "new")
     prediction = heads.predict(samples)
     assert (prediction.probabilities.argmax(dim=1) == samples.labels).float().mean() > 0.8
+
+
+def test_a_hugging_face_dataset_and_the_folder_it_was_saved_to(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    write_folder(tmp_path / "images")
+    plain = load(tmp_path / "images")
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=plain.class_names)})
+    rows = {"image": [str(tmp_path / "images" / name) for name in plain.ids], "label": plain.labels.tolist()}
+    dataset = datasets.Dataset.from_dict(rows, features=features)
+    dataset.save_to_disk(tmp_path / "saved")
+    expected = run(tmp_path / "images").table.verdict
+    assert run(dataset).table.verdict == expected
+    found = run(tmp_path / "saved")
+    assert found.table.verdict == expected
+    assert found.table.id[0] == "0"
+    found.save(tmp_path / "audit")
+    assert (tmp_path / "audit" / "audit.html").is_file()

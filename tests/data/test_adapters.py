@@ -1,6 +1,7 @@
 """Torch and Hugging Face datasets as Samples."""
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,22 @@ def test_hugging_face_splits_undecoded_and_unlabelled() -> None:
     samples = load(raw, "test", class_names=("a", "b"), options=ReadOptions(size=8))
     assert samples.labels.tolist() == [UNLABELLED] * 2
     assert load_into_memory(samples.pixels).images[:, 0, 0, 0].tolist() == [0, 10]
+
+
+def test_a_saved_hugging_face_dataset_is_a_folder_to_read(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    _hugging_face([2, 0, 1]).save_to_disk(tmp_path / "one")
+    samples = load(tmp_path / "one")
+    assert samples.labels.tolist() == [2, 0, 1] and samples.class_names == ("2", "1", "dog")
+    assert not has_split(tmp_path / "one", "test")
+    whole = datasets.DatasetDict({"train": _hugging_face([0, 1]), "test": _hugging_face([2])})
+    whole.save_to_disk(tmp_path / "two")
+    assert has_split(tmp_path / "two", "test")
+    assert len(load(tmp_path / "two")) == 2
+    assert load(tmp_path / "two", "test", class_names=("dog",)).labels.tolist() == [0]
+    next((tmp_path / "one").glob("*.arrow")).unlink()
+    with pytest.raises(DataError, match="saved Hugging Face dataset but cannot be read"):
+        load(tmp_path / "one")
 
 
 def test_hugging_face_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,9 @@ recipe = RECIPES["nce"]
         ("cifar100n", "symmetric", 0.5, 0.9, 0.005, True, 30),
         ("cifar80n", "symmetric", 0.8, 0.9, 0.01, False, 30),
         ("cifar80n", "asymmetric", 0.4, 0.9, 0.01, False, 30),
-        ("cifar10n", "symmetric", 0.2, 0.75, 0.0, False, 10),
-        ("cifar10n", "symmetric", 0.8, 0.75, 0.002, False, 10),
-        ("cifar10n", "asymmetric", 0.4, 0.5, 0.0005, False, 10),
+        ("mini80", "symmetric", 0.2, 0.75, 0.0, False, 10),
+        ("mini80", "symmetric", 0.8, 0.75, 0.002, False, 10),
+        ("mini80", "asymmetric", 0.4, 0.75, 0.002, False, 10),
         ("digits", "symmetric", 0.5, 0.75, 0.002, False, 10),
     ],
 )

@@ -9,8 +9,8 @@ import torch
 from reproduce.made import made_plan, same_for_all
 
 from lond.paper import EXPERIMENTS
-from lond.reproduce.drawing import draw_experiment, history, score_of
-from lond.reproduce.lines import Line, lines_of
+from lond.reproduce.drawing import draw_experiment, history
+from lond.reproduce.lines import Line, lines_of, score_of
 from lond.reproduce.maps import EmbeddingMap, fixed_sample
 from lond.reproduce.running import Outcome
 from lond.types import FOREIGN
@@ -26,7 +26,9 @@ MAP = EmbeddingMap([(0.0, 1.0), (1.0, 2.0), (2.0, 0.0)], [0, 1, FOREIGN], "PCA")
         ("table2", ["sym80"], "curves-cifar80n-sym80"),
         ("figure1", [], "figure1"),
         ("figure3", ["sym80"], "figure3"),
+        ("figure4", ["sym50", "sym80"], "figure4"),
         ("figure5", [], "figure5"),
+        ("figure5", ["sym50"], "figure5"),
         ("figure6", [], "figure6"),
     ],
 )

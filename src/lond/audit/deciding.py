@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from lond.audit.confidence import fit_agreement
+from lond.audit.label_mixes import label_posteriors
+from lond.audit.rates import KNOWN_ENOUGH as CENTRAL
 from lond.audit.rates import overall_rates
 from lond.detect.conformal import p_values
 from lond.errors import DataError
@@ -71,3 +73,12 @@ def known_scores(labels: Tensor, prediction: Prediction) -> Tensor:
     shares = (1 / prediction.probabilities[agrees].double().amax(dim=1))[order].cumsum(dim=0)
     steps = (torch.arange(len(scores), dtype=torch.float64) + 0.5) / len(scores) * shares[-1]
     return scores[torch.searchsorted(shares, steps).clamp_max(len(scores) - 1)]
+
+
+def true_classes(labels: Tensor, prediction: Prediction, decision: Decision | None) -> Tensor:
+    """Return how likely each image is of each class, by its look and its given label, ``(N, C)``."""
+    known, central = torch.ones(2, len(labels), dtype=torch.bool)
+    if decision is not None:
+        known = prediction.scores <= decision.threshold
+        central = decision.p_values(prediction.scores) >= CENTRAL
+    return label_posteriors(prediction.probabilities, labels, known, central)

@@ -49,9 +49,8 @@ class Findings:
         prediction, decision = self.learned.prediction, self.learned.decision
         threshold = math.inf if decision is None else decision.threshold
         chosen = at.clamp_min(0)
-        verdicts = judge(
-            self.samples.labels, prediction.probabilities.argmax(dim=1)[chosen], prediction.scores[chosen], threshold
-        )
+        truths = self.learned.truths.argmax(dim=1)
+        verdicts = judge(self.samples.labels, truths[chosen], prediction.scores[chosen], threshold)
         for place in range(len(verdicts)):
             if at[place] < 0:
                 verdicts[place] = Verdict.UNREADABLE
@@ -62,7 +61,7 @@ class Findings:
     def table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
         """Return one row an image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
-        best = learned.prediction.probabilities.max(dim=1)
+        best = learned.truths.max(dim=1)
         rows = at.tolist()
         silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
         near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
@@ -112,7 +111,7 @@ class Findings:
             "images": len(self.samples),
             "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},
             "rates": rates.as_dict(),
-            "confusions": confusions(labels, probabilities.argmax(dim=1), told, names),
+            "confusions": confusions(labels, learned.truths.argmax(dim=1), told, names),
             "notes": notes,
             "problems": [
                 *({"id": self.samples.ids[place], "reason": why} for place, why in self.computed.unreadable.items()),

@@ -5,7 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from lond.seeds import generator
+
 ROUNDS = 30
+"""Of expectation and maximisation."""
+
+PSEUDO_COUNTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+"""Images that every other class is given beforehand, to choose from; many make confusions even."""
+
+LABEL_PRIOR = 10.0
+"""Images with the mean share of wrong labels that every label is given beforehand."""
+
 _ROWS = 8192
 
 
@@ -49,3 +59,63 @@ def wrong_ratios(mixes: Tensor, ratios: Tensor, labels: Tensor) -> Tensor:
     return torch.cat(
         [(part * others[own]).sum(dim=1) for part, own in zip(ratios.split(_ROWS), labels.split(_ROWS), strict=True)]
     )
+
+
+def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_count: float) -> Tensor:
+    """Return mixes ``(C, C)`` drawn towards even confusions and the mean share of wrong labels.
+
+    Args:
+        mixes: as of ``label_mixes``.
+        counts: ``(C,)`` images behind each label.
+        pseudo_count: images added to every other class.
+    """
+    counts = counts.double()
+    wrong = 1 - mixes.diagonal()
+    mean = (wrong * counts).sum() / counts.sum().clamp_min(1)
+    wrong = (wrong * counts + mean * LABEL_PRIOR) / (counts + LABEL_PRIOR)
+    confused = mixes.clone().fill_diagonal_(0) * counts.unsqueeze(1) + pseudo_count
+    confused.fill_diagonal_(0)
+    return torch.diag(1 - wrong) + wrong.unsqueeze(1) * confused / confused.sum(dim=1, keepdim=True)
+
+
+def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weighed: Tensor, seed: int = 0) -> Tensor:
+    """Return how likely each image is of each class, by its look and its label, ``(N, C)``.
+
+    A label says something too: most are right, and some classes are taken for certain others. The mixes behind the
+    labels are fitted; how far they are smoothed is what predicts one half of the images best from the other half.
+
+    Args:
+        probabilities: ``(N, C)`` calibrated, by the look alone.
+        labels: ``(N,)`` given labels; unlabelled images (negative) keep their probabilities.
+        fitted: ``(N,)`` mask of images to fit the mixes on: those not called foreign.
+        weighed: ``(N,)`` mask of images to choose the smoothing on: those that hardly are foreign.
+        seed: of the halves.
+    """
+    labelled = labels >= 0
+    rows = fitted & labelled
+    if probabilities.shape[1] < 2 or int(rows.sum()) < 2:
+        return probabilities
+    table, own = probabilities[rows], labels[rows]
+    count = _best_count(table, own, weighed[rows], seed)
+    mixes, _ = label_mixes(table, own)
+    mixes = smoothed_mixes(mixes, torch.bincount(own, minlength=len(mixes)), count)
+    found = probabilities.double().clone()
+    ratios = found[labelled] / table.double().mean(dim=0).clamp_min(1e-12)
+    joint = ratios * mixes[labels[labelled]]
+    found[labelled] = joint / joint.sum(dim=1, keepdim=True).clamp_min(1e-300)
+    return found.to(probabilities.dtype)
+
+
+def _best_count(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> float:
+    """Return the pseudo-count with the largest likelihood of either half under the mixes of the other."""
+    half = torch.randperm(len(labels), generator=generator(seed, "label mixes")) % 2 == 0
+    totals = torch.zeros(len(PSEUDO_COUNTS), dtype=torch.float64)
+    for fit in (half, ~half):
+        mixes, _ = label_mixes(table[fit], labels[fit])
+        counts = torch.bincount(labels[fit], minlength=len(mixes))
+        rest = ~fit & weighed
+        ratios = table[rest].double() / table[fit].double().mean(dim=0).clamp_min(1e-12)
+        for place, count in enumerate(PSEUDO_COUNTS):
+            chances = (smoothed_mixes(mixes, counts, count)[labels[rest]] * ratios).sum(dim=1)
+            totals[place] += chances.clamp_min(1e-300).log().sum()
+    return PSEUDO_COUNTS[int(totals.argmax())]

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.audit.deciding import FALSE_ALARM_RATE, known_scores, make_decision, sharpened
+from lond.audit.deciding import FALSE_ALARM_RATE, known_scores, make_decision, sharpened, true_classes
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
@@ -54,7 +54,8 @@ class Learned:
     ``prediction`` and both margins ``(N,)`` are of models that did not see the image: its probabilities are sharpened
     to fit the labels, its scores are ``foreign_scores``. ``run`` is trained on all images, for new ones; ``embeddings``
     ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
-    frozen features. ``decision`` is None where too few images speak for it.
+    frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by look and label. ``decision`` is None
+    where too few images speak for it.
     """
 
     run: LoadedRun
@@ -63,6 +64,7 @@ class Learned:
     negative_margin: Tensor
     embeddings: Tensor
     neighbours: Tensor
+    truths: Tensor
     decision: Decision | None
 
     def p_values(self) -> Tensor:
@@ -149,6 +151,7 @@ def learn(
     )
     votes = neighbour_labels(_first(near, settings.neighbours), 1 - denials, settings.temperature)
     labels = torch.where(samples.labels >= 0, samples.labels, votes.argmax(dim=1))
+    decision = make_decision(samples.labels, prediction, false_alarm_rate)
     run = train(samples, "model")
     return Learned(
         run,
@@ -157,7 +160,8 @@ def learn(
         negative_margin(denials.double(), labels).float(),
         describe(run, samples)[0],
         near.indices[:, :shown_neighbours],
-        make_decision(samples.labels, prediction, false_alarm_rate),
+        true_classes(samples.labels, prediction, decision),
+        decision,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from lond.data.options import DEFAULTS, ReadOptions, optional_import
 from lond.data.wrapped import READ_ERRORS, DatasetPixels, IndexableDataset
 from lond.errors import DataError
 from lond.types import FOREIGN, UNLABELLED, Samples
+
+_NEEDS_DATASETS = "Hugging Face datasets need: pip install 'lond[hf]'"
 
 
 def _dataset_labels(dataset: Any) -> list[object]:
@@ -77,6 +80,27 @@ def from_dataset(
     return make_samples(pixels, labels, names, split=split, origin=type(dataset).__name__, positions=positions)
 
 
+def is_saved_dataset(folder: Path) -> bool:
+    """Tell whether a folder was written by ``save_to_disk`` of Hugging Face's ``datasets``."""
+    return (folder / "dataset_dict.json").is_file() or (
+        (folder / "dataset_info.json").is_file() and (folder / "state.json").is_file()
+    )
+
+
+def load_saved_dataset(folder: Path) -> Any:
+    """Return the ``Dataset`` or ``DatasetDict`` in a folder that ``save_to_disk`` wrote.
+
+    Raises:
+        DataError: the folder is damaged.
+        MissingDependencyError: ``datasets`` is not installed.
+    """
+    library = optional_import("datasets", _NEEDS_DATASETS)
+    try:
+        return library.load_from_disk(str(folder))
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{folder} looks like a saved Hugging Face dataset but cannot be read: {error}") from error
+
+
 def from_hugging_face(
     dataset: Any,
     image_column: str = "image",
@@ -94,7 +118,7 @@ def from_hugging_face(
         DataError: a column is missing.
         MissingDependencyError: ``datasets`` is not installed.
     """
-    class_label = optional_import("datasets", "Hugging Face datasets need: pip install 'lond[hf]'").ClassLabel
+    class_label = optional_import("datasets", _NEEDS_DATASETS).ClassLabel
     for column in (image_column, label_column):
         if column not in dataset.column_names and not (column == label_column and class_names is not None):
             raise DataError(f"the dataset has no column {column!r}; it has {', '.join(dataset.column_names)}")

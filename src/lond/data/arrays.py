@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lond.data.adapters import from_dataset, from_hugging_face
+from lond.data.adapters import from_dataset, from_hugging_face, is_saved_dataset, load_saved_dataset
 from lond.data.features import FeaturePixels
 from lond.data.labels import make_samples
 from lond.data.options import is_training, split_names
@@ -21,7 +21,15 @@ from lond.data.pixels import ArrayPixels, Layout
 from lond.errors import DataError
 from lond.types import Samples
 
-__all__ = ["from_arrays", "from_dataset", "from_hugging_face", "npz_has_split", "read_npz"]
+__all__ = [
+    "from_arrays",
+    "from_dataset",
+    "from_hugging_face",
+    "is_saved_dataset",
+    "load_saved_dataset",
+    "npz_has_split",
+    "read_npz",
+]
 
 IMAGE_KEYS = ("x", "images", "X")
 FEATURE_KEYS = ("embeddings", "features")

@@ -34,8 +34,8 @@ def load(
 ) -> Samples:
     """Return the images of ``source`` (or of its ``split``, if it is divided) as Samples.
 
-    ``source`` is a folder (class folders, loose images, or a CIFAR set), a .csv, .tsv, .parquet or .npz file,
-    Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch dataset or a Hugging Face dataset.
+    ``source`` is a folder (class folders, loose images, a CIFAR set, or a saved Hugging Face dataset), a .csv, .tsv,
+    .parquet or .npz file, Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch or a Hugging Face dataset.
     With ``class_names`` (test data, or images to predict on) labels are mapped onto these names, and names not among
     them become ``FOREIGN``. ``size`` is the side of the squares that images are brought to; None keeps arrays as they
     are and takes the files' own size.
@@ -77,6 +77,8 @@ def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bo
     if path.is_dir():
         if cifar.find_layout(path) is not None:
             return True
+        if arrays.is_saved_dataset(path):
+            return has_split(arrays.load_saved_dataset(path), split, options)
         return folders.find_split(path, names[0]) is not None if folders.is_divided(path) else is_training(split)
     if path.suffix.lower() in tables.TABLE_SUFFIXES:
         return tables.table_has_split(path, split, options)
@@ -114,6 +116,8 @@ def _read_path(path: Path, split: str, class_names: Sequence[str] | None, option
     if path.is_dir():
         if cifar.find_layout(path) is not None:
             return cifar.load_cifar(path, "train" if is_training(split) else "test")
+        if arrays.is_saved_dataset(path):
+            return _read(arrays.load_saved_dataset(path), split, class_names, options)
         return folders.read_folder(path, split, options)
     if path.suffix.lower() in tables.TABLE_SUFFIXES:
         return tables.read_table(path, split, options, class_names)

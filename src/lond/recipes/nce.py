@@ -17,12 +17,13 @@ def recipe(occasion: Occasion) -> Recipe:
 
 
 def _few_classes(occasion: Occasion) -> NceSettings:
-    asymmetric = occasion.noise == "asymmetric"
+    # Published for CIFAR-10's asymmetric noise are 0.5 and 0.0005. They ask neighbours to be surer than those of a
+    # network with a confidence penalty are on anything harder: of mini80, 2 % of the labels would be trusted.
     return NceSettings(
         warmup_epochs=10,
-        verify_threshold=0.5 if asymmetric else 0.75,
-        correct_threshold=0.0 if occasion.rate <= 0.2 else 0.0005 if asymmetric else 0.002,
-        confidence_penalty=asymmetric,
+        verify_threshold=0.75,
+        correct_threshold=0.0 if occasion.rate <= 0.2 else 0.002,
+        confidence_penalty=occasion.noise == "asymmetric",
     )
 
 

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from lond.paper import NOISE_NAMES, SWEEPS, Sweep
-from lond.paper.figures import SCORE
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
 from lond.plots import STYLE, draw_curves, import_pyplot, save_figure
-from lond.reproduce.lines import Line
+from lond.reproduce.lines import Line, score_of
 from lond.reproduce.maps import EmbeddingMap
 from lond.reproduce.planning import Plan
 from lond.reproduce.running import Outcome
-from lond.store.groups import Summary, summarise
+from lond.store.groups import summarise
 from lond.store.records import Record
 from lond.types import FOREIGN
 
@@ -81,28 +80,21 @@ def history(record: Record) -> list[dict[str, Any]]:
     ]
 
 
-def score_of(lines: Sequence[Line], row: str, noise: str) -> Summary:
-    """Return the mean of accuracy and AUROC of a row, in percent, over the seeds that have both."""
-    parts = [line.values for line in lines if line.row == row and line.noise == noise and line.metric in SCORE]
-    if len(parts) != len(SCORE):
-        return summarise([])
-    return summarise([sum(part[seed] for part in parts) / len(parts) for seed in parts[0] if seed in parts[1]])
-
-
 def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> list[Path]:
-    """Draw one panel a hyper-parameter, one line a noise; larger marks are the values that the paper recommends."""
+    """Draw one panel a hyper-parameter, one line a noise; stars mark what the paper recommends."""
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps), 3.0), squeeze=False)
         for axis, sweep in zip(axes[0], sweeps, strict=True):
-            for place, (noise, chosen) in enumerate(zip(sweep.noises, sweep.chosen, strict=True)):
+            recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
+            for place, noise in enumerate(dict.fromkeys((*sweep.noises, *(line.noise for line in lines)))):
                 found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
                 points = [(value, s.mean, s.deviation or 0.0) for value, s in found if s.mean is not None]
                 if points:
                     x, y, error = zip(*points, strict=True)
                     drawn = axis.errorbar(x, y, error, marker=".", lw=1.4, capsize=2, color=f"C{place}")
                     drawn.set_label(PRINTED_NOISE[noise])
-                    axis.plot(*_marked(points, chosen), "*", ms=11, color=f"C{place}")
+                    axis.plot(*_marked(points, recommended.get(noise)), "*", ms=11, color=f"C{place}")
             axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
             axis.grid(alpha=0.2)
             axis.ticklabel_format(axis="y", useOffset=False)
@@ -112,7 +104,7 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
         return save_figure(figure, path)
 
 
-def _marked(points: Sequence[tuple[float, float, float]], chosen: float) -> tuple[list[float], list[float]]:
+def _marked(points: Sequence[tuple[float, float, float]], chosen: float | None) -> tuple[list[float], list[float]]:
     at = [(value, mean) for value, mean, _ in points if value == chosen]
     return [value for value, _ in at], [mean for _, mean in at]
 

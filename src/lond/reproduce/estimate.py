@@ -1,9 +1,15 @@
-"""How long runs will take: passes over the images, times what one pass of the network takes here."""
+"""How long runs will take: passes over the images, times what one pass of the network takes here.
+
+A pass is timed on one thread in CPU time, of which other work on the machine takes nothing, and the fastest of several
+counts: a busy moment must not make hours into years.
+"""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -54,28 +60,37 @@ FEATURES = 1280
 START = 1.0
 """Seconds that a run takes besides its epochs."""
 
-MEASURED = 3
-"""Passes of which the fastest counts."""
+MEASURED, AT_LEAST = 5, 0.5
+"""Passes of which the fastest counts, at least, and seconds that they are repeated for: a short one says little."""
 
 
 def estimated_seconds(
     runs: Iterable[Run], store: Path, runtime: RuntimeSettings | None = None, workers: int = 1
 ) -> float:
-    """Return roughly how many seconds runs will take, from a stored run of the same settings or from a few passes."""
+    """Return roughly how many seconds runs will take if nothing else uses the machine.
+
+    A stored run of the same settings tells better than a few passes; of several the fastest does.
+    """
     runtime = runtime or RuntimeSettings()
-    if runtime.threads:
-        torch.set_num_threads(runtime.threads)
+    threads = min(runtime.threads or torch.get_num_threads(), cores())
     stored: dict[str, float] = {}
     for record in scan(store)[0] if store.is_dir() else []:
         if record.total_seconds:
-            stored[record.variant] = record.total_seconds
+            stored[record.variant] = min(record.total_seconds, stored.get(record.variant, record.total_seconds))
     device = device_of(runtime.accelerator)
-    seconds = [stored.get(run.variant) or run_seconds(run.config, device) for run in runs]
-    return sum(seconds) / max(1, min(workers, len(seconds)))
+    seconds = [stored.get(run.variant) or run_seconds(run.config, device, threads) for run in runs]
+    # Jobs that have no core of their own wait for each other.
+    at_a_time = min(workers, len(seconds), cores() / threads if device == "cpu" else workers)
+    return sum(seconds) / max(1.0, at_a_time)
 
 
-def run_seconds(config: RunConfig, device: str = "cpu") -> float:
-    """Return roughly how many seconds a run takes."""
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_seconds(config: RunConfig, device: str = "cpu", threads: int = 1) -> float:
+    """Return roughly how many seconds a run takes; threads are taken to share the work evenly."""
     if config.data.frozen.backbone:
         image = (1, 1, FEATURES)
     elif config.data.source:
@@ -83,7 +98,8 @@ def run_seconds(config: RunConfig, device: str = "cpu") -> float:
         image = (config.data.read.channels, side, side)
     else:
         image = _image(config)
-    return START + passes(config) * training_images(config) * pass_seconds(config.net, image, device)
+    one = pass_seconds(config.net, image, device) / (threads if device == "cpu" else 1)
+    return START + passes(config) * training_images(config) * one
 
 
 def _image(config: RunConfig) -> tuple[int, int, int]:
@@ -109,7 +125,7 @@ def passes(config: RunConfig) -> float:
 
 @lru_cache
 def pass_seconds(net: NetSettings, image: tuple[int, int, int], device: str = "cpu") -> float:
-    """Return the seconds that one image takes forward and backward, measured on a few random ones."""
+    """Return the seconds that one image takes forward and backward, on a CPU with one thread, from random ones."""
     channels, height, width = image
     options = {"in_channels": channels, "image_size": (height, width)}
     with torch.random.fork_rng(devices=[]):
@@ -117,14 +133,36 @@ def pass_seconds(net: NetSettings, image: tuple[int, int, int], device: str = "c
         batch = 2 if height > 64 else 16
         images = torch.rand(batch, *image).to(device)
     module = backbone.module.to(device).train()
-    fastest = float("inf")
-    for _ in range(MEASURED):
-        started = time.perf_counter()
+
+    def step() -> None:
         # The value is read back, so that a device that works ahead has really ended.
         module(images).square().mean().backward()
         float(next(module.parameters()).detach().sum())
-        fastest = min(fastest, time.perf_counter() - started)
-    return fastest / batch
+
+    with _one_thread():
+        return fastest(step, time.process_time if device == "cpu" else time.perf_counter) / batch
+
+
+def fastest(step: Callable[[], None], clock: Callable[[], float], at_least: float = AT_LEAST) -> float:
+    """Return the seconds of the fastest of several steps, made for at least so many seconds."""
+    taken = list[float]()
+    end = time.perf_counter() + at_least
+    while len(taken) < MEASURED or time.perf_counter() < end:
+        started = clock()
+        step()
+        taken.append(clock() - started)
+    return min(taken)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep threads from waiting for each other in CPU time, which would be counted."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def device_of(accelerator: str) -> str:
@@ -142,3 +180,8 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.0f} seconds"
+
+
+def estimate_text(seconds: float) -> str:
+    """Return an estimate with what it stands for."""
+    return f"about {duration(seconds)} on this machine, measured now (rough; longer while other work shares its cores)"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from lond.errors import ConfigError
-from lond.paper import DATA_SETS, Cell
+from lond.paper import DATA_SETS, NOISE_NAMES, Cell
+from lond.paper.cells import preset_name
 
 WILD = "*?["
 
@@ -15,14 +17,19 @@ def chosen_cells(cells: Sequence[Cell], patterns: Iterable[str]) -> tuple[Cell, 
     """Return the cells that fit: patterns about the same thing are alternatives, all things must fit.
 
     A pattern is about a data set if it fits one, else about a noise, else about a contender (row, method, detector). It
-    is part of a name, or a whole one with ``*``, ``?`` or ``[...]``; case does not matter.
+    is part of a name, or a whole one with ``*``, ``?`` or ``[...]``; case does not matter. The whole name of a noise
+    that the paper does not print the cells for ("sym50") gives the same cells under that noise.
 
     Raises:
-        ConfigError: a pattern fits no cell, or no cell fits all of them.
+        ConfigError: a pattern fits no cell, no cell fits all of them, or a figure of one noise is asked for several.
     """
     asked: dict[str, list[str]] = {}
     for pattern in patterns:
-        asked.setdefault(_subject(cells, pattern), []).append(pattern)
+        subject = "noise" if _is_other_noise(cells, pattern) else _subject(cells, pattern)
+        asked.setdefault(subject, []).append(pattern)
+    others = [pattern.strip().lower() for pattern in asked.get("noise", []) if _is_other_noise(cells, pattern)]
+    printed = {cell.noise for cell in cells}
+    cells = [*cells, *(cell for noise in dict.fromkeys(others) for cell in under_noise(cells, noise))]
     chosen = tuple(
         cell
         for cell in cells
@@ -30,7 +37,26 @@ def chosen_cells(cells: Sequence[Cell], patterns: Iterable[str]) -> tuple[Cell, 
     )
     if asked and not chosen:
         raise ConfigError(f"no cell fits all of {', '.join(one for group in asked.values() for one in group)}")
+    noises = dict.fromkeys(cell.noise for cell in chosen)
+    if len(printed) == 1 < len(noises) and chosen[0].experiment.startswith("figure"):
+        raise ConfigError(f"{chosen[0].experiment} shows one noise at a time; choose one of: {', '.join(noises)}")
     return chosen
+
+
+def under_noise(cells: Iterable[Cell], noise: str) -> tuple[Cell, ...]:
+    """Return cells under another noise, each row and data set once; none of those whose noise is the data's own."""
+    moved = (
+        replace(cell, noise=noise, preset=preset_name(cell.data, noise))
+        for cell in cells
+        if cell.noise not in ("", noise)
+    )
+    return tuple(dict.fromkeys(moved))
+
+
+def other_noises(cells: Sequence[Cell]) -> list[str]:
+    """Return the noises that cells can be run under besides those they are printed for."""
+    held = {cell.noise for cell in cells}
+    return [noise for noise in NOISE_NAMES.values() if noise not in held] if held - {""} else []
 
 
 def choices(cells: Iterable[Cell]) -> str:
@@ -48,6 +74,10 @@ def _names(cell: Cell, subject: str) -> tuple[str, ...]:
     if subject == "data":
         return cell.data, DATA_SETS[cell.data].printed
     return (cell.noise,) if subject == "noise" else (cell.row, cell.method, cell.detector)
+
+
+def _is_other_noise(cells: Sequence[Cell], pattern: str) -> bool:
+    return pattern.strip().lower() in other_noises(cells)
 
 
 def _subject(cells: Sequence[Cell], pattern: str) -> str:

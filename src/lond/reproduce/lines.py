@@ -1,21 +1,29 @@
-"""The figures of a table: ours over the seeds, beside the printed ones."""
+"""The figures of a table: ours over the seeds, beside the printed ones. Importing it loads no network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lond.paper import MEAN, Cell, Published, published_of, table
 from lond.paper.figures import SCORE
-from lond.reproduce.planning import Plan
-from lond.reproduce.running import Outcome
-from lond.reproduce.scales import COMPARABLE
-from lond.runs.detection import ALL, CLEAN, FITTED_ON_TRAINING
+from lond.reproduce.names import COMPARABLE
 from lond.store.groups import Summary, summarise
 from lond.store.records import Record
 
+if TYPE_CHECKING:
+    from lond.reproduce.planning import Plan
+    from lond.reproduce.running import Outcome
+
 FITTED_CLEAN = "fitted on training samples judged clean"
 """The second reading of detectors that can be fitted on all training samples or on these."""
+
+FITTED_TWICE = ("knn", "mds", "openmax", "ngc-prototype")
+"""Such detectors; ``lond.runs.detection`` fits them so, and is not imported since it loads a network."""
+
+ALL, CLEAN = "all", "clean"
+"""What a record says of such a detector."""
 
 
 @dataclass(frozen=True)
@@ -35,40 +43,53 @@ class Line:
     """Whether the difference to the printed figure means something on this scale."""
 
     @property
+    def name(self) -> str:
+        """The contender, with its reading if there are several."""
+        return f"{self.row} ({self.reading})" if self.reading else self.row
+
+    @property
     def summary(self) -> Summary:
         """n, mean and sample standard deviation over the seeds, in percent."""
         return summarise(list(self.values.values()))
 
     @property
+    def gap(self) -> float | None:
+        """Our mean minus the printed figure, on whatever scale."""
+        mean = self.summary.mean
+        return None if mean is None or self.published is None else mean - self.published
+
+    @property
     def delta(self) -> float | None:
         """Our mean minus the printed figure, where the two can be compared."""
-        mean = self.summary.mean
-        return None if mean is None or self.published is None or not self.comparable else mean - self.published
+        return self.gap if self.comparable else None
 
 
 def lines_of(plan: Plan, outcome: Outcome) -> list[Line]:
     """Return a line for every figure of every cell, then the averages that the paper prints besides."""
-    lines = list(_cell_lines(plan, outcome))
-    return [*lines, *averages(lines, table(plan.experiment.name), plan.scale in COMPARABLE)]
-
-
-def _cell_lines(plan: Plan, outcome: Outcome) -> Iterator[Line]:
+    comparable = plan.scale in COMPARABLE
+    lines: list[Line] = []
     for cell in plan.cells:
         records = {run.seed: outcome.records[run] for run in plan.runs_of(cell) if run in outcome.records}
-        printed = published_of(cell)
-        for read in readings(cell):
-            for metric in cell.metrics:
-                found = {seed: value_of(record, read, metric) for seed, record in records.items()}
-                values = {seed: 100 * value for seed, value in found.items() if value is not None}
-                yield Line(
-                    cell.row, cell.method, cell.detector, cell.data, cell.noise, metric, read.reading, values,
-                    printed.get(metric), plan.scale in COMPARABLE,
-                )  # fmt: skip
+        lines += cell_lines(cell, records, comparable)
+    return [*lines, *averages(lines, table(plan.experiment.name), comparable)]
+
+
+def cell_lines(cell: Cell, records: Mapping[int, Record], comparable: bool) -> Iterator[Line]:
+    """Yield a line for every figure of a cell, from its record of each seed."""
+    printed = published_of(cell)
+    for read in readings(cell):
+        for metric in cell.metrics:
+            found = {seed: value_of(record, read, metric) for seed, record in records.items()}
+            values = {seed: 100 * value for seed, value in found.items() if value is not None}
+            yield Line(
+                cell.row, cell.method, cell.detector, cell.data, cell.noise, metric, read.reading, values,
+                printed.get(metric), comparable,
+            )  # fmt: skip
 
 
 def readings(cell: Cell) -> list[Cell]:
     """Return the cell, and once more if its detector can be fitted on samples judged clean, too."""
-    if cell.detector not in FITTED_ON_TRAINING:
+    if cell.detector not in FITTED_TWICE:
         return [cell]
     return [cell, replace(cell, reading=FITTED_CLEAN)]
 
@@ -78,11 +99,19 @@ def value_of(record: Record, cell: Cell, metric: str) -> float | None:
     if not cell.detector:
         return record.value(metric)
     fits = {detector.fitted_on: detector for detector in record.detectors if detector.name == cell.detector}
-    if cell.detector in FITTED_ON_TRAINING:
+    if cell.detector in FITTED_TWICE:
         chosen = fits.get(CLEAN if cell.reading == FITTED_CLEAN else ALL)
     else:
         chosen = next(iter(fits.values()), None)
     return None if chosen is None else chosen.figures.get(metric)
+
+
+def score_of(lines: Sequence[Line], row: str, noise: str) -> Summary:
+    """Return the mean of accuracy and AUROC of a row, in percent, over the seeds that have both."""
+    parts = [line.values for line in lines if line.row == row and line.noise == noise and line.metric in SCORE]
+    if len(parts) != len(SCORE):
+        return summarise([])
+    return summarise([sum(part[seed] for part in parts) / len(parts) for seed in parts[0] if seed in parts[1]])
 
 
 def averages(lines: Sequence[Line], printed: Iterable[Published], comparable: bool) -> list[Line]:

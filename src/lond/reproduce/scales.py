@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from lond.config import DataSettings, NetSettings, RunConfig, with_overrides
 from lond.data.options import ReadOptions
 from lond.errors import ConfigError
-from lond.paper import DATA_SETS, Cell
+from lond.paper import Cell
 from lond.paper.configs import run_config
-from lond.presets import MINI80_STEPS, digits, mini80, on_frozen, preset
+from lond.presets import digits, on_frozen, preset
 from lond.recipes.apply import with_method
+from lond.reproduce.names import LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
+from lond.store.naming import mini80_of
 
-Scale = Literal["full", "mini", "frozen", "smoke"]
-
-SCALES: dict[Scale, str] = {
-    "full": "the paper's data, networks and lengths",
-    "mini": "mini80: 20 classes of CIFAR-100 at 16 pixels, 30 epochs, half the width",
-    "frozen": "the paper's data as features of a frozen EfficientNet-Lite0, 9 epochs",
-    "smoke": "scikit-learn's digits, 2 epochs: shows that everything runs, not how well",
-}
-"""Scale -> what it is."""
-
-COMPARABLE = ("full",)
-"""Scales on which the difference to a printed figure means something."""
+__all__ = ["SCALES", "Places", "Scale", "checked_scale", "plain_config", "scaled_config", "why_left_out"]
 
 SMOKE_SIDE = 16
 """Side in pixels of the images of a smoke run."""
 
-WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
-OPEN_IMAGES = "data.benchmark.open_"
 DATA = "data."
 
 
@@ -56,17 +45,6 @@ def checked_scale(name: str) -> Scale:
     raise ConfigError(f"there is no scale {name!r}; choose one of: {', '.join(SCALES)}")
 
 
-def why_left_out(cell: Cell, scale: Scale) -> str:
-    """Return why a cell has no meaning on a scale; "" if it has one."""
-    if cell.missing:
-        return cell.missing
-    if scale == "mini" and cell.data != "cifar80n":
-        return f"mini80 stands for CIFAR80N; there is no reduced {DATA_SETS[cell.data].printed}"
-    if scale == "frozen" and cell.detector == "rankfeat":
-        return "RankFeat needs the maps of a network's last blocks; features of a frozen network have none"
-    return ""
-
-
 def scaled_config(cell: Cell, scale: Scale, places: Places, seed: int = 0) -> RunConfig:
     """Return the configuration of a cell on a scale; what the cell itself changes holds on every scale.
 
@@ -89,7 +67,9 @@ def plain_config(cell: Cell, scale: Scale, places: Places, seed: int = 0) -> Run
         return full
     if scale == "frozen":
         return on_frozen(full)
-    small = _mini(cell) if scale == "mini" else _smoke(cell, places)
+    small = (
+        mini80_of(preset(cell.preset).data.benchmark.noise, cell.method) if scale == "mini" else _smoke(cell, places)
+    )
     benchmark = replace(small.data.benchmark, root=places.root)
     return replace(small, data=replace(small.data, benchmark=benchmark), train=replace(small.train, seed=seed))
 
@@ -104,13 +84,6 @@ def _fitting_overrides(cell: Cell, scale: Scale, plain: RunConfig) -> dict[str, 
     if scale == "frozen":
         return {key: text for key, text in texts.items() if not key.startswith(DATA)}
     return {key: text for key, text in texts.items() if not key.startswith(OPEN_IMAGES)}
-
-
-def _mini(cell: Cell) -> RunConfig:
-    noise = preset(cell.preset).data.benchmark.noise
-    config = with_method(mini80(noise.kind, noise.closed_rate), cell.method)
-    steps = MINI80_STEPS.get(cell.method, 0)
-    return replace(config, train=replace(config.train, max_steps=steps)) if steps else config
 
 
 def _smoke(cell: Cell, places: Places) -> RunConfig:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lond.paper import TASKS
-from lond.reproduce.lines import Line
-from lond.reproduce.planning import Plan
-from lond.reproduce.running import Outcome
-from lond.reproduce.scales import COMPARABLE, SCALES
+from lond.reproduce.directions import directions_of, directions_table, summary_of
+from lond.reproduce.lines import Line, lines_of
+from lond.reproduce.names import COMPARABLE, SCALES
+from lond.reproduce.texts import number_text, summary_text
 from lond.store.tables import Column, Table, as_latex, as_markdown
-from lond.train.log import write_json
+
+if TYPE_CHECKING:
+    from lond.reproduce.planning import Plan
+    from lond.reproduce.running import Outcome
 
 TABLE = "table"
-NONE = "–"
 FIELDS = ("row", "method", "detector", "data", "noise", "metric", "reading")
 
 
@@ -29,28 +32,16 @@ def table_of(lines: Sequence[Line]) -> Table:
         own = {
             (line.data, line.noise, line.metric): line for line in lines if (line.row, line.reading) == (row, reading)
         }
-        name = f"{row} ({reading})" if reading else row
+        name = next(iter(own.values())).name
         found = [own.get(place) for place in places]
-        rows.append((name, "here", *map(_ours, found)))
-        if any(line is not None and line.published is not None for line in found):
-            rows.append((name, "paper", *(_number(None if line is None else line.published) for line in found)))
-        if any(line is not None and line.delta is not None for line in found):
-            rows.append(
-                (name, "here - paper", *(_number(None if line is None else line.delta, "+.2f") for line in found))
-            )
+        printed = [None if line is None else line.published for line in found]
+        deltas = [None if line is None else line.delta for line in found]
+        rows.append((name, "here", *(summary_text(None if line is None else line.summary) for line in found)))
+        if any(value is not None for value in printed):
+            rows.append((name, "paper", *map(number_text, printed)))
+        if any(value is not None for value in deltas):
+            rows.append((name, "here - paper", *(number_text(value, "+.2f") for value in deltas)))
     return Table((Column("row"), Column("whose"), *columns), tuple(rows))
-
-
-def _ours(line: Line | None) -> str:
-    summary = None if line is None else line.summary
-    if summary is None or summary.mean is None:
-        return NONE
-    deviation = "" if summary.deviation is None else f" ± {summary.deviation:.2f}"
-    return f"{summary.mean:.2f}{deviation} (n={summary.n})"
-
-
-def _number(value: float | None, form: str = ".2f") -> str:
-    return NONE if value is None else format(value, form)
 
 
 def tasks_table() -> Table:
@@ -75,6 +66,8 @@ def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
         notes.append(f"the paper's figures are of full scale; differences to those of scale {plan.scale} mean nothing")
     notes += [f"failed: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
     notes += left_out_notes(plan)
+    if told := summary_of(directions_of(plan.experiment.name, lines_of(plan, outcome))):
+        notes.append(told)
     return notes + [f"the paper: {remark}" for remark in plan.experiment.remarks]
 
 
@@ -89,10 +82,15 @@ def left_out_notes(plan: Plan) -> list[str]:
 
 def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Path) -> list[Path]:
     """Write the table as Markdown, LaTeX, CSV and JSON, and return the paths; CSV and JSON are in percent, too."""
+    # Imported here: it loads a network, which those who only want a table need not wait for.
+    from lond.train.log import write_json
+
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{TABLE}.{suffix}" for suffix in ("md", "tex", "csv", "json")]
     shown, notes = table_of(lines) if plan.experiment.cells else tasks_table(), notes_of(plan, outcome)
-    text = [f"**{heading(plan)}**\n\n", as_markdown(shown), "\n", *(f"- {note}\n" for note in notes)]
+    directions = directions_of(plan.experiment.name, lines)
+    compared = [as_markdown(directions_table(directions)), "\n"] if directions else []
+    text = [f"**{heading(plan)}**\n\n", as_markdown(shown), "\n", *compared, *(f"- {note}\n" for note in notes)]
     paths[0].write_text("".join(text), encoding="utf-8")
     comments = "".join(f"% {' '.join(note.split())}\n" for note in (heading(plan), *notes))
     paths[1].write_text(comments + as_latex(shown), encoding="utf-8")
@@ -104,6 +102,7 @@ def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Pa
         "seeds": plan.seeds,
         "unit": "percent",
         "lines": [_raw(line) | {"values": line.values} for line in lines],
+        "directions": [asdict(direction) | {"agrees": direction.agrees} for direction in directions],
         "notes": notes,
     }
     write_json(paths[3], content)

@@ -5,9 +5,9 @@ Reading loads no network; ``record_of`` and what else needs configurations is im
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lond.lazy import lazy_names
 from lond.store.choose import find, select
 from lond.store.differences import Difference, differences
 from lond.store.files import Unusable, Written, read, scan, write
@@ -52,10 +52,6 @@ _HOME = {
     "this_machine": "lond.store.gather",
     "variant_of": "lond.store.identity",
 }
+"""Name -> module that is imported when the name is first used."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'lond.store' has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(_HOME[name]), name)
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lond.config import RunConfig
+from lond.data.noise import NoiseSettings
 from lond.errors import ConfigError
-from lond.presets import PRESETS, on_frozen
+from lond.presets import MINI80_STEPS, PRESETS, mini80, on_frozen
 from lond.presets import preset as preset_config
-from lond.recipes.apply import FULL_SCALE
+from lond.recipes.apply import FULL_SCALE, with_method
 from lond.store.records import Scale
 
 WEB = "web-"
@@ -39,11 +41,23 @@ def _key(benchmark: Any) -> tuple[Any, ...]:
 
 
 def baseline_of(config: RunConfig, preset: str) -> RunConfig | None:
-    """Return the configuration that a run of a preset is a change of; None for data of one's own."""
-    if not preset or config.data.source:
+    """Return the configuration that a run is a change of: its preset, or mini80 with its noise; None if unknown."""
+    if config.data.source:
         return None
-    plain = preset_config(preset, config.method)
+    if preset:
+        plain = preset_config(preset, config.method)
+    elif config.data.benchmark.name == "mini80":
+        plain = mini80_of(config.data.benchmark.noise, config.method)
+    else:
+        return None
     return on_frozen(plain, config.train.epochs) if config.data.frozen.backbone else plain
+
+
+def mini80_of(noise: NoiseSettings, method: str) -> RunConfig:
+    """Return the reduced CIFAR80N with any noise, for any method; presets name two noises only."""
+    config = with_method(mini80(noise.kind, noise.closed_rate), method)
+    steps = MINI80_STEPS.get(method, 0)
+    return replace(config, train=replace(config.train, max_steps=steps)) if steps else config
 
 
 def data_of(config: RunConfig, preset: str) -> str:

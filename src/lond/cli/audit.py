@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
@@ -15,12 +14,11 @@ from lond.audit.result import PAGE, Audit
 from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
 from lond.audit.table import read_audit
+from lond.cli.shared import out
 from lond.errors import ConfigError
 from lond.frozen.extractors import ExtractorSettings
 from lond.runs.frozen import named_bars
 from lond.train.runtime import RuntimeSettings
-
-out = Console()
 
 SHOWN = 10
 """Files that could not be used, of which this many are printed."""

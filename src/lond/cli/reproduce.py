@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from lond.cli.shared import STORE, out, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
 from lond.reproduce.drawing import draw_experiment
-from lond.reproduce.estimate import duration, estimated_seconds
+from lond.reproduce.estimate import duration, estimate_text, estimated_seconds
 from lond.reproduce.filters import choices, chosen_cells
 from lond.reproduce.lines import Line, lines_of
 from lond.reproduce.maps import EmbeddingMap, map_of
@@ -28,12 +27,6 @@ from lond.reproduce.tables import heading, left_out_notes, notes_of, table_of, t
 from lond.store.tables import Table as Figures
 from lond.train.runtime import RuntimeSettings
 
-out = Console()
-
-WIDE = 400
-"""Columns of a table that goes into a file or another program."""
-
-STORE = Path("results/store")
 WEB_FOLDER = "web-digits"
 HOUR = 3600.0
 
@@ -70,11 +63,9 @@ def reproduce(
         raise ConfigError("--jobs must be at least 1, --threads at least 0")
     wanted, scale = experiment(name), checked_scale(scale_name)
     places = Places(root, folder / WEB_FOLDER)
-    plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, _numbers(seeds), places, folder)
+    plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, seed_numbers(seeds), places, folder)
     store = store or (folder / "store" if scale == "smoke" else STORE)
-    runtime = RuntimeSettings(
-        accelerator, threads=threads or (max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else 0)
-    )
+    runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
     if dry_run:
         _describe(plan, store, runtime, jobs)
         return
@@ -85,10 +76,10 @@ def reproduce(
         make_web_folder(places.web_folder)
     _ask(plan, store, runtime, jobs, yes)
     try:
-        outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=_say)
+        outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}")
     except KeyboardInterrupt:
-        _say("stopped; the same command goes on with what is missing")
+        say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
     if outcome.problems:
         raise typer.Exit(1)
@@ -98,20 +89,20 @@ def _write(plan: Plan, outcome: Outcome, root: str, target: Path) -> None:
     """Print the table, and write it with its figures."""
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
-        _say(f"{heading(plan)}: a drawing of {shows[0].shows}; there is nothing to run")
+        say(f"{heading(plan)}: a drawing of {shows[0].shows}; there is nothing to run")
         return
     lines = lines_of(plan, outcome)
     maps = _maps(plan, outcome, root)
     if lines or not plan.experiment.cells:
         _print(heading(plan), table_of(lines) if plan.experiment.cells else tasks_table())
     for note in notes_of(plan, outcome):
-        _say(f"note: {note}")
+        say(f"note: {note}")
     written = write_tables(plan, outcome, lines, target)
     written += _draw(plan, outcome, lines, maps, target)
     for panel in shows:
         if panel.expected:
-            _say(f"the paper on {' '.join(filter(None, (panel.experiment, panel.part)))}: {panel.expected}")
-    _say(f"written: {', '.join(map(str, written))}")
+            say(f"the paper on {' '.join(filter(None, (panel.experiment, panel.part)))}: {panel.expected}")
+    say(f"written: {', '.join(map(str, written))}")
 
 
 def _maps(plan: Plan, outcome: Outcome, root: str) -> dict[str, EmbeddingMap]:
@@ -134,7 +125,7 @@ def _draw(
     try:
         return draw_experiment(plan, outcome, lines, maps, target)
     except MissingDependencyError as error:
-        _say(f"note: no figure: {error}")
+        say(f"note: no figure: {error}")
         return []
 
 
@@ -144,7 +135,7 @@ def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool
     if not missing or plan.scale == "smoke":
         return
     seconds = estimated_seconds(missing, store, runtime, jobs)
-    _say(f"{len(missing)} runs to train: about {duration(seconds)} on this machine (rough)")
+    say(f"{len(missing)} runs to train: {estimate_text(seconds)}")
     if seconds <= HOUR or yes:
         return
     if not sys.stdin.isatty():
@@ -157,7 +148,7 @@ def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool
 
 def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
     """Print the runs of a plan, and what is known about them."""
-    _say(heading(plan))
+    say(heading(plan))
     stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
     table = Table("run", "seed", Column("cells", justify="right"), "state")
     for run in plan.runs:
@@ -168,13 +159,13 @@ def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> N
             state = "to train again: what is stored is not enough"
         table.add_row(escape(run.name), str(run.seed), str(len(run.cells)), state)
     if plan.runs:
-        (out if out.is_terminal else Console(width=WIDE)).print(table)
+        print_whole(table)
     for note in left_out_notes(plan):
-        _say(f"note: {note}")
+        say(f"note: {note}")
     for text in dict.fromkeys(data_problems(missing).values()):
-        _say(f"note: data are missing: {text}")
+        say(f"note: data are missing: {text}")
     seconds = estimated_seconds(missing, store, runtime, jobs) if missing else 0.0
-    _say(f"{len(plan.cells)} cells, {len(plan.runs)} runs, {len(missing)} to train: about {duration(seconds)} (rough)")
+    say(f"{len(plan.cells)} cells, {len(plan.runs)} runs, {len(missing)} to train: {estimate_text(seconds)}")
 
 
 def _list(name: str) -> None:
@@ -191,16 +182,5 @@ def _print(title: str, figures: Figures) -> None:
     table = Table(*(Column(escape(column.title), overflow="fold") for column in figures.columns))
     for row in figures.texts():
         table.add_row(*map(escape, row))
-    _say(title)
-    (out if out.is_terminal else Console(width=WIDE)).print(table)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return list(dict.fromkeys(int(part) for part in text.split(",")))
-    except ValueError as error:
-        raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
-
-
-def _say(text: str) -> None:
-    out.print(text, markup=False, highlight=False, soft_wrap=True)
+    say(title)
+    print_whole(table)

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Column as RichColumn
 from rich.table import Table as RichTable
 
+from lond.cli.shared import STORE, out, print_whole, say, split
 from lond.errors import ConfigError, DataError, LondError
 from lond.store.choose import find, select
 from lond.store.files import scan, write
@@ -21,12 +22,8 @@ from lond.store.groups import group
 from lond.store.records import Machine, Record
 from lond.store.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
 
-out, notes = Console(), Console(stderr=True)
+notes = Console(stderr=True)
 
-WIDE = 400
-"""Columns of a table that goes into a file or another program."""
-
-STORE = Path("results/store")
 ADD = "add"
 TABLE = "table"
 SHOWN = 8
@@ -83,11 +80,11 @@ def results(
         first, second = (find(chosen, name) for name in compare)
         _show(differences_table(first, second), form)
         return
-    asked = _checked_figures(_split(figures), chosen)
+    asked = _checked_figures(split(figures), chosen)
     if not by:
         _show(runs_table(chosen, asked), form, IN_THE_NAME)
         return
-    groups = group(chosen, _split(by))
+    groups = group(chosen, split(by))
     _show(groups_table(groups, asked), form)
     for one in groups:
         if mixed := one.mixed():
@@ -103,7 +100,7 @@ def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: 
     for folder in folders:
         try:
             written = write(store, record_of(folder, **tags), replace=replace)
-            out.print(f"{written.outcome}: {written.path}", markup=False, highlight=False, soft_wrap=True)
+            say(f"{written.outcome}: {written.path}")
         except LondError as error:
             failed += 1
             _note(f"not stored: {error}")
@@ -127,9 +124,9 @@ def _read(place: Path) -> list[Record]:
 
 
 def _chosen(records: list[Record], *, seed: str, **asked: str) -> list[Record]:
-    wanted = {name: _split(text) or None for name, text in asked.items()}
+    wanted = {name: split(text) or None for name, text in asked.items()}
     try:
-        seeds = [int(text) for text in _split(seed)] or None
+        seeds = [int(text) for text in split(seed)] or None
     except ValueError as error:
         raise ConfigError(f"--seed needs whole numbers with commas, not {seed!r}") from error
     chosen = select(records, seed=seeds, **wanted)
@@ -154,10 +151,6 @@ def _checked_figures(names: list[str], records: Sequence[Record]) -> list[str]:
     return names
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
     """Print a table; on a terminal without some columns and without empty ones."""
     if form != TABLE:
@@ -176,8 +169,7 @@ def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
     shown = RichTable(*columns)
     for row in texts:
         shown.add_row(*(escape(row[at]) for at in used))
-    # Where nobody looks at a screen no name is broken.
-    (out if out.is_terminal else Console(width=WIDE)).print(shown)
+    print_whole(shown)
 
 
 def _note(text: str) -> None:

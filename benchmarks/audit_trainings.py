@@ -1,0 +1,82 @@
+"""Heads, fine-tuning and training from scratch on the same few noisy images: accuracy, AUROC and seconds.
+
+    python benchmarks/audit_trainings.py --root DATA [--images 2000] [--size 96] [--epochs 6] [--threads 2] [--out FILE]
+
+Images of mini80 (16 known classes, noise as named), a random part of them as an audit's ``--finetune`` and
+``--from-scratch`` would train on; figures are those after the last epoch on all test images. Nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+from audit_cifar80n import with_features
+from store import machine, store
+
+from lond.audit.training import Trained, plan
+from lond.data.resized import at_side
+from lond.data.split import take
+from lond.evaluate import evaluate_predictions
+from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.features import FeatureCache
+from lond.presets import preset
+from lond.runs import train_samples
+from lond.runs.data import load_data, with_root
+from lond.seeds import generator
+from lond.train.runtime import RuntimeSettings
+
+FIGURES = ("accuracy", "auroc", "fpr95")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Train in all ways and measure."""
+    torch.set_num_threads(options.threads)
+    train, test, _ = load_data(with_root(preset(f"mini80-{options.noise}"), options.root))
+    assert test is not None
+    order = torch.randperm(len(train), generator=generator(options.seed, "part"))
+    train = take(train, order[: options.images])
+    extractor = ExtractorSettings(size=options.size)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        cache = FeatureCache(Path(folder), extractor)
+        features, seen = with_features(train, cache).pixels, with_features(test, cache)
+        for way in get_args(Trained):
+            epochs = options.epochs if way == "finetune" else 0
+            found = plan(way, train, features.values, extractor, epochs, options.seed, None)  # type: ignore[attr-defined]
+            began = time.perf_counter()
+            runtime = RuntimeSettings("cpu", threads=options.threads)
+            run = train_samples(found.config, found.samples, None, None, runtime, show_progress=False).run
+            seconds = time.perf_counter() - began
+            images = (
+                seen if way == "heads" else replace(test, pixels=at_side(test.pixels, found.samples.pixels.size[0]))
+            )
+            figures = evaluate_predictions(run.predict(images), test.labels)
+            chosen = {key: figures[key] for key in FIGURES}
+            rows.append({"training": way, "epochs": found.config.train.epochs, "seconds": seconds, **chosen})
+    facts = {name: getattr(options, name) for name in ("noise", "seed", "images", "size")}
+    return {**facts, "machine": machine(), "rows": rows}
+
+
+def main() -> None:
+    """Read the options and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", required=True, help="folder with cifar-100-python")
+    parser.add_argument("--noise", default="asym40", choices=("sym50", "asym40"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--size", type=int, default=96, help="side in pixels of the frozen and fine-tuned network")
+    parser.add_argument("--epochs", type=int, default=6, help="of the fine-tuning")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    store(measure(options), options.out)
+
+
+if __name__ == "__main__":
+    main()

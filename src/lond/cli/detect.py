@@ -1,0 +1,40 @@
+"""The command that compares detectors: parsing and printing only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lond.cli.shared import known_names, out
+from lond.detect import DETECTORS
+from lond.errors import ConfigError
+from lond.runs.detection import detect_run
+
+
+def detect(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    known: Annotated[str, typer.Option(help="Images of known classes; the run's own test set if left out.")] = "",
+    foreign: Annotated[str, typer.Option(help="Images of no known class.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="Folder for table and figures.")] = None,
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
+    only: Annotated[str, typer.Option(help="Detectors with commas, e.g. knn,mds; all if left out.")] = "",
+) -> None:
+    """Compare all detectors on a trained run: table, score histograms and ROC curves."""
+    if bool(known) != bool(foreign):
+        raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
+    target = save or folder / "detect"
+    results = detect_run(folder, known, foreign, root, known_names(only, DETECTORS), target)
+    table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
+    for result in results:
+        shares = [result.figures[name] for name in ("auroc", "fpr95", "aupr_known", "aupr_foreign")]
+        cells = [f"{100 * share:.2f}" for share in shares]
+        table.add_row(result.name, result.fitted_on, *cells, f"{result.seconds:.2f}")
+    out.print(table)
+    for result in results:
+        if result.problem:
+            out.print(f"{result.name}: {escape(result.problem)}", soft_wrap=True)
+    out.print(f"table and figures: {target}", markup=False, soft_wrap=True)

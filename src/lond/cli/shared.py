@@ -1,0 +1,76 @@
+"""What several commands share: the console, lists given with commas, and tables nobody folds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lond.errors import ConfigError
+
+out = Console()
+
+WIDE = 400
+"""Columns of a table that goes into a file or another program."""
+
+STORE = Path("results/store")
+"""The results store of commands that are given none."""
+
+
+def say(text: str) -> None:
+    """Print a line as it is."""
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table; where nobody looks at a screen no name in it is broken."""
+    (out if out.is_terminal else Console(width=WIDE)).print(table)
+
+
+def print_figures(title: str, figures: Mapping[str, float]) -> None:
+    """Print shares in percent; losses and sizes are for the log."""
+    table = Table(title=escape(title), title_justify="left", show_header=False)
+    for name, value in figures.items():
+        if not (name.startswith("loss") or name.endswith(("_size", "_share"))):
+            table.add_row(name.replace("_", " "), f"{100 * value:.2f} %")
+    if table.row_count:
+        out.print(table)
+
+
+def split(text: str) -> list[str]:
+    """Return the parts of a text between its commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def known_names(text: str, known: Mapping[str, object]) -> list[str] | None:
+    """Return the names between the commas, None if there are none.
+
+    Raises:
+        ConfigError: one of them is unknown.
+    """
+    names = split(text)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(f"there is no {unknown[0]!r}; choose from: {', '.join(known)}")
+    return names or None
+
+
+def seed_numbers(text: str) -> list[int]:
+    """Return the seeds between the commas, each once.
+
+    Raises:
+        ConfigError: one of them is no whole number.
+    """
+    try:
+        return list(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError as error:
+        raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
+
+
+def threads_of_a_run(asked: int, jobs: int) -> int:
+    """Return the threads of each of ``jobs`` runs at a time: as asked, else its part of the cores (0: PyTorch's)."""
+    return asked or (max(1, (os.cpu_count() or 1) // jobs) if jobs > 1 else 0)

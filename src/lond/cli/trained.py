@@ -1,0 +1,104 @@
+"""The commands that use a trained run: parsing and printing only."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lond.cli.shared import out, print_figures
+from lond.data.squares import unreadable
+from lond.errors import ConfigError, DataError
+from lond.evaluate import evaluate_predictions
+from lond.runs import LoadedRun, load_run, save_decision
+from lond.runs import calibrate as calibrate_run
+from lond.runs.data import load_data, with_root
+from lond.runs.decision import FALSE_ALARM_RATE
+from lond.runs.tables import prediction_rows
+from lond.train.log import write_json
+from lond.types import FOREIGN, Samples
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    data: Annotated[str, typer.Option(help="Data to evaluate on; the run's own test set if left out.")] = "",
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
+) -> None:
+    """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
+    _make_room(save)
+    run = load_run(folder)
+    samples = run.read(data) if data else _own_test_set(run, root)
+    figures = evaluate_predictions(run.predict(samples), samples.labels)
+    if not figures:
+        raise DataError(f"{samples.origin} has no labelled images to evaluate on")
+    print_figures(f"{run.config.method} on {len(samples)} images of {samples.origin}", figures)
+    if not run.finished:
+        out.print("note: the run is not finished; start its lond train command again to go on")
+    if save:
+        write_json(save, {"run": str(folder), "data": samples.origin, "images": len(samples), "metrics": figures})
+
+
+def predict(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    source: Annotated[str, typer.Argument(help="Image folder, table or .npz file.")],
+    save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
+    threshold: Annotated[
+        float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
+    ] = None,
+) -> None:
+    """Write class, probability, foreign score and verdict (known or foreign) of every image."""
+    _make_room(save)
+    run = load_run(folder)
+    samples = run.read(source, ignore_classes=True)
+    table = prediction_rows(run, samples, run.predict(samples), threshold)
+    with save.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, table.columns)
+        writer.writeheader()
+        writer.writerows(table.rows)
+    foreign = sum(row["verdict"] == "foreign" for row in table.rows)
+    unread = sum(row["verdict"] == "unreadable" for row in table.rows)
+    out.print(
+        f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def calibrate(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    known: Annotated[str, typer.Option(help="Checked images of known classes that were not trained on.")],
+    rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
+) -> None:
+    """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
+    run = load_run(folder)
+    samples = run.read(known)
+    prediction, labels = run.predict(samples), samples.labels.clone()
+    # What could not be read was predicted as a grey image, which is none of the known ones.
+    labels[list(unreadable(samples.pixels))] = FOREIGN
+    decision = calibrate_run(prediction, labels, rate, samples.origin)
+    save_decision(folder, decision)
+    out.print(
+        f"threshold {decision.threshold:.4g} from {len(decision.known_scores)} known images, false alarms {rate:.1%}"
+    )
+    if decision.ece_before is not None and decision.ece_after is not None:
+        change = f"{100 * decision.ece_before:.2f} % -> {100 * decision.ece_after:.2f} %"
+        out.print(f"temperature {decision.temperature:.3f}, calibration error (ECE) {change}")
+
+
+def _own_test_set(run: LoadedRun, root: str) -> Samples:
+    test = load_data(with_root(run.config, root))[1]
+    if test is None:
+        raise DataError("the run was trained without test data; name some with --data")
+    # The folder may have gained classes since: the run's own count.
+    return run.read(test)
+
+
+def _make_room(file: Path | None) -> None:
+    """Make the folder of a file to be written, before the work is done that would be lost without it."""
+    if file is not None:
+        if file.is_dir():
+            raise ConfigError(f"--out {file} is a folder; name a file")
+        file.parent.mkdir(parents=True, exist_ok=True)

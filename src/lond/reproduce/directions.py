@@ -1,0 +1,96 @@
+"""The ablation by direction: whether leaving something out makes the figure worse, here and in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lond.paper import MEAN, NOISE_NAMES, table
+from lond.paper.cells import ABLATION
+from lond.reproduce.lines import Line
+from lond.reproduce.texts import NONE, number_text, summary_text
+from lond.store.groups import Summary, summarise
+from lond.store.tables import Column, Table
+
+EXPERIMENT = "table4"
+FULL = next(row for row, switches in ABLATION.items() if not switches)
+"""The row of the whole method."""
+
+PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A row of the ablation minus the full method, in percentage points."""
+
+    name: str
+    noise: str
+    metric: str
+    here: Summary
+    """Over the seeds that both have; each seed is compared with itself."""
+    paper: Mapping[str, float] = field(hash=False)
+    """Printed noise -> the same difference there: under the same noise, or under all if the paper has not got it."""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the signs are the same; None if there is nothing to compare, or the paper's own signs differ."""
+        signs = {sign(value) for value in self.paper.values()}
+        if self.here.mean is None or len(signs) != 1:
+            return None
+        return signs == {sign(self.here.mean)}
+
+
+def sign(value: float) -> int:
+    """Return -1, 0 or 1; what rounds to nothing at the paper's two digits is 0."""
+    rounded = round(value, 2)
+    return (rounded > 0) - (rounded < 0)
+
+
+def directions_of(experiment: str, lines: Sequence[Line]) -> list[Direction]:
+    """Return the differences of all rows of the ablation to the full method; none of other experiments."""
+    if experiment != EXPERIMENT:
+        return []
+    places = {(line.data, line.noise, line.metric): line for line in lines if line.row == FULL}
+    found = []
+    for line in lines:
+        full = places.get((line.data, line.noise, line.metric))
+        if full is None or line.row == FULL or line.metric == MEAN:
+            continue
+        here = summarise([line.values[seed] - full.values[seed] for seed in line.values if seed in full.values])
+        if here.n:
+            found.append(Direction(line.name, line.noise, line.metric, here, _printed(line)))
+    return found
+
+
+def _printed(line: Line) -> dict[str, float]:
+    """Return the paper's differences to its full method, by noise."""
+    figures = {(figure.row, figure.noise): figure.value for figure in table(EXPERIMENT) if figure.metric == line.metric}
+    noises = dict.fromkeys(noise for _, noise in figures)
+    compared = [line.noise] if line.noise in noises else list(noises)
+    return {noise: figures[line.row, noise] - figures[FULL, noise] for noise in compared}
+
+
+def directions_table(directions: Sequence[Direction]) -> Table:
+    """Return one row a difference: ours, the paper's, and whether both point the same way."""
+    titles = ("noise", "row", "figure", "minus the full method, here", "in the paper", "same direction")
+    rows = []
+    for one in directions:
+        own = list(one.paper) == [one.noise]
+        paper = ", ".join(
+            number_text(value, "+.2f") + ("" if own else f" ({PRINTED_NOISE[noise]})")
+            for noise, value in one.paper.items()
+        )
+        agrees = NONE if one.agrees is None else ("no", "yes")[one.agrees]
+        noise, metric = PRINTED_NOISE[one.noise], "AUROC" if one.metric == "auroc" else one.metric
+        rows.append((noise, one.name, metric, summary_text(one.here, "+.2f"), paper, agrees))
+    return Table(tuple(map(Column, titles)), tuple(rows))
+
+
+def summary_of(directions: Sequence[Direction]) -> str:
+    """Return how many directions agree, and which do not, as a sentence; "" if there are none."""
+    judged = [one for one in directions if one.agrees is not None]
+    if not judged:
+        return ""
+    other = [f"{one.name} {one.noise} {one.metric}" for one in judged if not one.agrees]
+    told = f"{len(judged) - len(other)} of {len(judged)} differences to the full method have the paper's sign"
+    return told + (f"; not those of {', '.join(other)}" if other else "")
