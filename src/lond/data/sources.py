@@ -35,7 +35,7 @@ def load(
     """Return the images of ``source`` (or of its ``split``, if it is divided) as Samples.
 
     ``source`` is a folder (class folders, loose images, a CIFAR set, or a saved Hugging Face dataset), a .csv, .tsv,
-    .parquet or .npz file, Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch or a Hugging Face dataset.
+    .parquet or .npz file, Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch or Hugging Face dataset.
     With ``class_names`` (test data, or images to predict on) labels are mapped onto these names, and names not among
     them become ``FOREIGN``. ``size`` is the side of the squares that images are brought to; None keeps arrays as they
     are and takes the files' own size.
