@@ -66,6 +66,7 @@ def linear_probe(features: Tensor, labels: Tensor, division: Tensor, classes: in
         random = torch.Generator().manual_seed(seed)
         layer = torch.nn.Linear(features.shape[1], classes)
         torch.nn.init.zeros_(layer.weight)
+        torch.nn.init.zeros_(layer.bias)
         optimiser = torch.optim.SGD(layer.parameters(), RATE, 0.9, weight_decay=DECAY, nesterov=True)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, EPOCHS * -(-len(rows) // BATCH))
         for _ in range(EPOCHS):

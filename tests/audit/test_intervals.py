@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lond.audit.intervals import Estimate, central, choose_cutoff, excess_of_small, mixed_in_rate, wilson
+from lond.audit.intervals import Estimate, choose_cutoff, excess_of_small, likeliest, mixed_in_rate, wilson
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -144,7 +144,10 @@ def test_mixed_in_rate_at_the_edges() -> None:
     assert assert_sound(mixed_in_rate(zeros, ones)).low > 0.98
 
 
-def test_central_interval_by_hand() -> None:
-    found = central(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.25, 0.25, 0.25]), 0.2, level=0.5)
-    assert (found.low, found.estimate, found.high) == pytest.approx((0.1, 0.2, 0.3))
-    assert central(np.array([0.1, 0.2]), np.array([0.5, 0.5]), 0.9) == Estimate(0.9, 0.1, 0.9)
+def test_likeliest_by_hand() -> None:
+    values = np.array([0.0, 0.1, 0.2, 0.3, 0.4])
+    assert likeliest(values, np.array([1.0, 4.0, 3.0, 1.5, 0.5]), level=0.6) == Estimate(0.1, 0.1, 0.2)
+    assert likeliest(values, np.array([1.0, 4.0, 3.0, 1.5, 0.5]), level=0.8) == Estimate(0.1, 0.1, 0.3)
+    # An end that is the likeliest belongs to the interval.
+    assert likeliest(values, np.array([5.0, 3.0, 1.0, 0.5, 0.5]), level=0.9) == Estimate(0.0, 0.0, 0.2)
+    assert likeliest(np.array([0.3]), np.array([1.0])) == Estimate(0.3, 0.3, 0.3)

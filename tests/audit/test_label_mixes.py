@@ -55,7 +55,7 @@ def test_empty_labels_single_images_and_one_class() -> None:
 def test_smoothed_mixes_by_hand() -> None:
     mixes = torch.tensor([[0.8, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
     counts = torch.tensor([10, 20, 10])
-    found = smoothed_mixes(mixes, counts, 3.0)
+    found = smoothed_mixes(mixes, counts, 6.0)
     mean = 0.2 * 10 / 40
     wrong = [(0.2 * 10 + mean * LABEL_PRIOR) / (10 + LABEL_PRIOR), mean * LABEL_PRIOR / (20 + LABEL_PRIOR)]
     assert found[0].tolist() == pytest.approx([1 - wrong[0], wrong[0] * 5 / 8, wrong[0] * 3 / 8])

@@ -67,6 +67,18 @@ def test_hard_groups_join_easier_ones() -> None:
     assert found is not None and found.estimate == 0
 
 
+@pytest.mark.parametrize("lean", [-1.0, 1.0])
+def test_foreign_images_may_be_surer_or_less_sure(lean: float) -> None:
+    """Foreign images beside known ones in the order, but of another confidence."""
+    draw, count = rng(5), 20_000
+    foreign = draw.uniform(size=count) < 0.2
+    confidence = np.clip(0.7 + 0.25 * draw.normal(size=count) * 0.5 + 0.15 * lean * foreign, 0.15, 0.99)
+    agrees = draw.uniform(size=count) < np.where(foreign, 0.1, confidence)
+    found = missing_agreement(agrees, confidence, np.full(count, 0.1), np.zeros(1), 10, rng())
+    assert found is not None
+    assert found.estimate == pytest.approx(0.2, abs=0.02)
+
+
 def test_where_nothing_can_be_told() -> None:
     nothing = np.zeros(0)
     assert missing_agreement(nothing.astype(bool), nothing, nothing, np.zeros(1), 3, rng()) is None

@@ -180,3 +180,28 @@ def test_rates_by_class_may_have_p_values_of_their_own() -> None:
     assert own.overall == plain.overall
     assert plain.by_class["a"].open.estimate == 1
     assert own.by_class["a"].open.estimate < 0.1
+
+
+def test_a_label_without_missed_foreign_images_keeps_its_upper_end() -> None:
+    draw = torch.Generator().manual_seed(0)
+    odds = (4 * torch.randn(4000, 4, generator=draw)).softmax(dim=1).double()
+    true = torch.multinomial(odds, 1, generator=draw).squeeze(1)
+    labels = torch.where(torch.rand(4000, generator=draw) < 0.08, (true + 1) % 4, true)
+    foreign = torch.rand(4000, generator=draw) < 0.25
+    labels[foreign] = torch.randint(0, 3, (int(foreign.sum()),), generator=draw)
+    p_values = torch.where(foreign, 0.1 + 0.4 * torch.rand(4000, generator=draw), torch.rand(4000, generator=draw))
+    found = estimate_rates(labels, odds, [Verdict.CLEAN] * 4000, NAMES, p_values.double()).by_class["dog"].closed
+    own = (labels == 3) & ~foreign
+    assert found is not None
+    assert found.low <= float((true[own] != 3).double().mean()) <= found.high
+    assert found.high > found.low
+
+
+def test_where_the_model_explains_no_label_nothing_is_said_of_foreign_images() -> None:
+    draw = torch.Generator().manual_seed(0)
+    labels = torch.randint(0, 4, (2000,), generator=draw)
+    flat = torch.full((2000, 4), 0.25) + 0.001 * torch.rand(2000, 4, generator=draw)
+    p_values = torch.rand(2000, generator=draw)
+    rates = estimate_rates(labels, flat / flat.sum(dim=1, keepdim=True), [Verdict.CLEAN] * 2000, NAMES, p_values)
+    assert rates.overall.open is None
+    assert json.loads(json.dumps(rates.as_dict()))["open"] is None

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 TEMPERATURES = tuple(float(value) for value in np.geomspace(0.05, 5, 60))
 """Temperatures that are tried."""
 
-RATES = tuple(float(value) for value in np.linspace(0, 0.98, 197))
+RATES = tuple(float(value) for value in np.linspace(0, 0.98, 393))
 """Rates of wrong labels that are tried."""
 
 _ROWS = 8192

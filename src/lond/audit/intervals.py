@@ -113,8 +113,7 @@ def _known_above(cutoffs: Floats, calibration: int | None, rng: np.random.Genera
 def mixed_in_rate(right: Floats, wrong: Floats, level: float = LEVEL) -> Estimate | None:
     """Return the most likely share r of wrong labels among N images with one label; None without images.
 
-    The images are a mix ``(1 - r) right + r wrong`` of two densities. The interval is the central one of the likelihood
-    over r in [0, 1].
+    The images are a mix ``(1 - r) right + r wrong`` of two densities. The interval holds the likeliest r.
 
     Args:
         right: ``(N,)`` how dense images of the class lie at each image, up to a factor common to both.
@@ -129,14 +128,18 @@ def mixed_in_rate(right: Floats, wrong: Floats, level: float = LEVEL) -> Estimat
     shares = 1 / (1 + np.exp(-odds))
     likelihood = np.log(np.outer(1 - rates, shares) + np.outer(rates, 1 - shares)).sum(axis=1)
     weights = np.exp(likelihood - likelihood.max())
-    return central(rates, weights / weights.sum(), float(rates[np.argmax(likelihood)]), level)
+    return likeliest(rates, weights, level)
 
 
-def central(values: Floats, weights: Floats, estimate: float, level: float = LEVEL) -> Estimate:
-    """Return the central interval of a distribution over rising values, stretched to the estimate."""
-    below = np.cumsum(weights)
-    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, values)
-    return ordered(estimate, float(low), float(high))
+def likeliest(values: Floats, weights: Floats, level: float = LEVEL) -> Estimate:
+    """Return the likeliest of rising values, and the interval of the likeliest ones that together reach the level.
+
+    A central interval would leave out the end of a range even if that is the likeliest value.
+    """
+    order = np.argsort(-weights, kind="stable")
+    reached = int(np.searchsorted(np.cumsum(weights[order]), level * weights.sum())) + 1
+    chosen = values[order[:reached]]
+    return ordered(float(values[order[0]]), float(chosen.min()), float(chosen.max()))
 
 
 def ordered(estimate: float, low: float, high: float) -> Estimate:

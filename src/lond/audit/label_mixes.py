@@ -10,8 +10,8 @@ from lond.seeds import generator
 ROUNDS = 30
 """Of expectation and maximisation."""
 
-PSEUDO_COUNTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-"""Images that every other class is given beforehand, to choose from; many make confusions even."""
+PSEUDO_COUNTS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 30_000.0, 100_000.0)
+"""Wrongly labelled images, spread evenly, that every label is given beforehand; many make confusions even."""
 
 LABEL_PRIOR = 10.0
 """Images with the mean share of wrong labels that every label is given beforehand."""
@@ -67,13 +67,14 @@ def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_count: float) -> Tensor
     Args:
         mixes: as of ``label_mixes``.
         counts: ``(C,)`` images behind each label.
-        pseudo_count: images added to every other class.
+        pseudo_count: images added to every label, spread evenly over the other classes.
     """
     counts = counts.double()
     wrong = 1 - mixes.diagonal()
     mean = (wrong * counts).sum() / counts.sum().clamp_min(1)
     wrong = (wrong * counts + mean * LABEL_PRIOR) / (counts + LABEL_PRIOR)
-    confused = mixes.clone().fill_diagonal_(0) * counts.unsqueeze(1) + pseudo_count
+    confused = mixes.clone().fill_diagonal_(0) * counts.unsqueeze(1)
+    confused = confused + pseudo_count / max(1, len(mixes) - 1)
     confused.fill_diagonal_(0)
     return torch.diag(1 - wrong) + wrong.unsqueeze(1) * confused / confused.sum(dim=1, keepdim=True)
 

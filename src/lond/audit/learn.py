@@ -51,8 +51,9 @@ VOTERS, FEWEST_VOTERS = 30, 5
 class Learned:
     """What was learned about N images.
 
-    ``prediction`` and both margins ``(N,)`` are of models that did not see the image: its probabilities are sharpened
-    to fit the labels, its scores are ``foreign_scores``. ``run`` is trained on all images, for new ones; ``embeddings``
+    ``prediction`` and ``negative_margin`` ``(N,)`` are of models that did not see the image: its probabilities are
+    sharpened to fit the labels, its scores are ``foreign_scores``. ``neighbour_margin`` ``(N,)`` is of what such models
+    say of the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
     ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
     frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by look and label. ``decision`` is None
     where too few images speak for it.
@@ -168,10 +169,13 @@ def learn(
 def foreign_scores(labels: Tensor, near: Neighbours, num_classes: int) -> Tensor:
     """Return how scattered the labels of each image's nearest other images are, ``(N,)``; larger = more foreign.
 
-    No more than a tenth of the images vote, so that small sets are not one neighbourhood.
+    No more than a tenth of the images vote, so that small sets are not one neighbourhood. The labels of a class with
+    fewer images than voters count for more, or all its images would look foreign.
     """
     voters = min(VOTERS, max(FEWEST_VOTERS, len(labels) // 10))
-    return scattered_labels(label_votes(labels, _first(near, voters), num_classes))
+    others = torch.bincount(labels[labels >= 0], minlength=num_classes) - 1
+    most = others.clamp_min(FEWEST_VOTERS).clamp_max(voters).float() / voters
+    return scattered_labels(label_votes(labels, _first(near, voters), num_classes), most)
 
 
 def _first(near: Neighbours, count: int) -> Neighbours:
@@ -182,7 +186,7 @@ def fold_of(labels: Tensor, folds: int, seed: int) -> Tensor:
     """Return the fold ``(N,)`` of each sample: random, and every class spread evenly.
 
     Raises:
-        DataError: there are fewer labelled samples than folds.
+        DataError: there are fewer than two labelled samples a fold.
     """
     if int((labels >= 0).sum()) < 2 * folds:
         raise DataError(f"{int((labels >= 0).sum())} labelled images are too few for {folds} folds")

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from lond.audit.confidence import expected_agreement
 from lond.audit.intervals import LEVEL, Estimate, Floats, ordered
 
-GROUPS, GROUP_SIZE = 10, 100
-"""Most groups of images that are alike, and images in each of them unless there are more than groups need."""
+GROUPS, STRATA, FEWEST = 10, 4, 100
+"""Groups of images next to each other, parts of a group by confidence, and images in each part; fewer of a few."""
 
 _DRAWS = 2000
-_LEAST_LIFT = 0.1
+_LEAST_LIFT = 0.02
 
 
 def missing_agreement(
@@ -28,7 +28,9 @@ def missing_agreement(
 
     Known images agree in a share a = (1 - r) m + r (1 - m) / (C - 1) of cases, where m is the confidence and r the rate
     of wrong labels; foreign images in the share c of the label among all. A group of alike images, of which a share s
-    agrees, therefore holds (s - c) / (a - c) known ones. The interval is a bootstrap over counts and rates.
+    agrees, therefore holds (s - c) / (a - c) known ones. Alike means in the order given and in confidence, as foreign
+    images may be surer, or less sure, than the known ones beside them. The interval is a bootstrap over counts and
+    rates.
 
     Args:
         agrees: ``(N,)`` whether label and prediction agree; in an order that puts alike images together.
@@ -44,7 +46,7 @@ def missing_agreement(
     """
     if classes < 2 or not len(agrees):
         return None
-    slots = np.array_split(np.arange(len(agrees)), min(GROUPS, max(1, len(agrees) // GROUP_SIZE)))
+    slots = _slots(confidence)
     drawn = np.concatenate([rates[:1], rng.choice(rates, _DRAWS)])
     known = np.zeros(len(drawn))
     pending = np.empty(0, dtype=np.int64)
@@ -62,6 +64,19 @@ def missing_agreement(
         pending = pending[:0]
     low, high = np.quantile(1 - known[1:], [(1 - level) / 2, (1 + level) / 2])
     return ordered(float(1 - known[0]), float(low), float(high))
+
+
+def _slots(confidence: Floats) -> list[NDArray[np.int64]]:
+    """Return the places of alike images: groups of neighbours in the order, cut by confidence, the least sure first."""
+    count = len(confidence)
+    groups = np.array_split(np.arange(count), min(GROUPS, max(1, count // (STRATA * FEWEST))))
+    return [
+        part
+        for group in groups
+        for part in np.array_split(
+            group[np.argsort(confidence[group], kind="stable")], min(STRATA, max(1, len(group) // FEWEST))
+        )
+    ]
 
 
 def _lift(confidence: Floats, chance: Floats, rates: Floats, classes: int) -> Floats:

@@ -16,9 +16,9 @@ from lond.audit.intervals import (
     LEVEL,
     Estimate,
     Floats,
-    central,
     choose_cutoff,
     excess_of_small,
+    likeliest,
     mixed_in_rate,
     ordered,
     wilson,
@@ -48,12 +48,14 @@ class SetRates:
 
     * ``closed`` of the whole set: the share of labels that even the surest predictions contradict (``fit_agreement``),
       on images with large p-values. Wrong labels may come from any class, but must not avoid the easy images. Leans
-      high if the model is wrong where it is sure, low if it learnt the labels by heart.
+      high if the model is wrong where it is sure or foreign images have large p-values, low if it learnt the labels by
+      heart.
     * ``open`` of the whole set: labels that agree with the prediction less often than known images would
-      (``missing_agreement``). Leans high if the model is surer of known images than it is right, low if foreign images
-      mostly carry the label of the class they look like.
+      (``missing_agreement``); None if even those of known images would hardly agree. Leans high if the model is surer
+      of known images than it is right, low if foreign images mostly carry the label of the class they look like, or
+      count as wrong labels.
     * ``closed`` of a label: the share of other classes among its images (``label_mixes``), less what missed foreign
-      images add on average.
+      images add on average; the upper end of the interval is without that.
     * ``open`` of a label: the excess of small p-values (Storey). Leans low: a foreign image with a large p-value counts
       as known.
 
@@ -197,7 +199,7 @@ def _overall(data: _Data, settings: RateSettings) -> SetRates:
         closed = Estimate(0.0, 0.0, 0.0) if sure.any() and data.classes else None
         return SetRates(images, closed, _open(data, np.ones(images, dtype=np.bool_), settings, "all"))
     weights, values = fit.rate_weights(), np.array(RATES)
-    closed = central(values, weights, float(values[weights.argmax()]), settings.level)
+    closed = likeliest(values, weights, settings.level)
     rng = np.random.default_rng(derive_seed(settings.seed, "rates", "agreement"))
     draws = np.concatenate([[closed.estimate], rng.choice(values, _DRAWS, p=weights)])
     order = np.argsort(data.p_values, kind="stable")
@@ -213,8 +215,9 @@ def _overall(data: _Data, settings: RateSettings) -> SetRates:
         rng,
         settings.level,
     )
-    everything = np.ones(images, dtype=np.bool_)
-    return SetRates(images, closed, _open(data, everything, settings, "all") if missing is None else missing)
+    if missing is None and not len(order):
+        return SetRates(images, closed, _open(data, np.ones(images, dtype=np.bool_), settings, "all"))
+    return SetRates(images, closed, missing)
 
 
 def _by_label(data: _Data, overall: SetRates, settings: RateSettings) -> list[SetRates]:
@@ -243,8 +246,12 @@ def _less_missed(
     missed = max(0.0, float(mean - overall.estimate) / (1 - overall.estimate))
     if missed == 1:
         return list(rates)
-    shown = [None if rate is None else (rate.estimate, rate.low, rate.high) for rate in rates]
-    return [None if rate is None else ordered(*((value - missed) / (1 - missed) for value in rate)) for rate in shown]
+
+    def less(value: float) -> float:
+        return (value - missed) / (1 - missed)
+
+    # The upper end stays: some labels carry fewer missed images than others.
+    return [None if rate is None else ordered(less(rate.estimate), less(rate.low), rate.high) for rate in rates]
 
 
 def _open(data: _Data, members: NDArray[np.bool_], settings: RateSettings, purpose: str) -> Estimate | None:

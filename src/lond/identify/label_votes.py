@@ -31,10 +31,13 @@ def label_votes(labels: Tensor, neighbours: Neighbours, num_classes: int, temper
     return torch.where(total > 0, votes / total.clamp_min(torch.finfo(votes.dtype).tiny), 1 / num_classes)
 
 
-def scattered_labels(votes: Tensor) -> Tensor:
+def scattered_labels(votes: Tensor, most: Tensor | None = None) -> Tensor:
     """Return one minus the largest share of votes ``(Q, C)``, a foreign score ``(Q,)``; larger = more foreign.
+
+    ``most`` ``(C,)`` are the largest shares that the classes can have, 1 if left out: a class with fewer images than
+    there are voters is measured by those it has.
 
     Foreign images of a training set carry labels of all kinds. So do their neighbours, which often are foreign too;
     the neighbours of a known image mostly agree, even if its own label is wrong.
     """
-    return 1 - votes.amax(dim=1)
+    return 1 - votes.amax(dim=1) if most is None else 1 - (votes / most).clamp_max(1).amax(dim=1)
