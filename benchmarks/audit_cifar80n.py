@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from audit_peers import Opinion, cleanlab_opinion, figures, linear_probe, neighbour_opinion
+from audit_peers import Opinion, cleanlab_opinions, figures, linear_probe, neighbour_opinions
 from store import machine, store
+from torch import Tensor
 
 from lond.audit.deciding import FALSE_ALARM_RATE, make_decision, true_classes
 from lond.audit.learn import default_folds, fold_of, learn, unit_features
@@ -134,15 +135,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "peak_bytes": peak,
         **judged(told, train),
     }
-    if options.peers:
-        division = fold_of(train.labels, folds, options.seed)
-        probe = linear_probe(features, train.labels, division, train.num_classes, options.seed)
-        opinions = {
-            "cleanlab": cleanlab_opinion(train.labels, probe, features),
-            "neighbours": neighbour_opinion(train.labels, features, FALSE_ALARM_RATE),
-        }
-        result |= {name: figures(opinion, train.labels, train.true_labels) for name, opinion in opinions.items()}
-    return result
+    return {**result, **(peers(train, features, options.seed) if options.peers else {})}
+
+
+def peers(train: Samples, features: Tensor, seed: int) -> dict[str, Any]:
+    """Return how good other tools are on the same features, labels and folds."""
+    assert train.true_labels is not None
+    division = fold_of(train.labels, default_folds(len(train)), seed)
+    probe = linear_probe(features, train.labels, division, train.num_classes, seed)
+    opinions = cleanlab_opinions(train.labels, probe, features) | neighbour_opinions(train.labels, features)
+    return {name: figures(opinion, train.labels, train.true_labels) for name, opinion in opinions.items()}
 
 
 def rejudge(options: argparse.Namespace) -> dict[str, Any]:
@@ -151,7 +153,11 @@ def rejudge(options: argparse.Namespace) -> dict[str, Any]:
     probabilities, scores = torch.load(options.judged)[:2]
     prediction = Prediction(probabilities, scores, probabilities, probabilities.log())
     result: dict[str, Any] = json.loads(options.out.read_text())
-    return {**result, **judged(prediction, train)}
+    result |= judged(prediction, train)
+    if options.peers:
+        cache = FeatureCache(Path(options.cache), ExtractorSettings(size=options.size, mirrored=options.views == 2))
+        result |= peers(train, unit_features(with_features(train, cache).pixels.values), options.seed)  # type: ignore[attr-defined]
+    return result
 
 
 def main() -> None:
@@ -167,7 +173,9 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the heads")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--judged", type=Path, help="file to keep out-of-fold probabilities and scores in")
-    parser.add_argument("--rejudge", action="store_true", help="renew verdicts and rates in --out from --judged alone")
+    parser.add_argument(
+        "--rejudge", action="store_true", help="renew verdicts, rates and peers in --out, from --judged"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     store(rejudge(options) if options.rejudge else measure(options), options.out)

@@ -80,37 +80,60 @@ def linear_probe(features: Tensor, labels: Tensor, division: Tensor, classes: in
     return out
 
 
-def cleanlab_opinion(labels: Tensor, probabilities: Tensor, unit_features: Tensor) -> Opinion:
-    """Return cleanlab's view: ``find_label_issues`` on out-of-sample probabilities, Datalab's outliers on features."""
+def cleanlab_opinions(labels: Tensor, probabilities: Tensor, unit_features: Tensor) -> dict[str, Opinion]:
+    """Return cleanlab's views from out-of-sample probabilities and features.
+
+    The first has its defaults: ``find_label_issues``, self-confidence, and Datalab's outliers on the features. The
+    second has normalised margins, and as foreign score that of ``OutOfDistribution`` on the predictions, of which a
+    tenth is flagged.
+    """
     from cleanlab import Datalab
     from cleanlab.filter import find_label_issues
+    from cleanlab.outlier import OutOfDistribution
     from cleanlab.rank import get_label_quality_scores
 
     given, told = labels.numpy(), probabilities.double().numpy()
     told = told / told.sum(axis=1, keepdims=True)
-    wrong = find_label_issues(given, told, n_jobs=1)
-    quality = get_label_quality_scores(given, told)
+    wrong = torch.from_numpy(np.asarray(find_label_issues(given, told, n_jobs=1)))
     with contextlib.redirect_stdout(io.StringIO()):
         lab = Datalab({"y": given}, label_name="y")
         lab.find_issues(features=unit_features.numpy(), issue_types={"outlier": {}})
+        foreign = OutOfDistribution().fit_score(pred_probs=told, labels=given, verbose=False)
     outliers = lab.get_issues("outlier")
-    return Opinion(
-        torch.from_numpy(1 - quality),
-        torch.from_numpy(1 - outliers["outlier_score"].to_numpy(dtype=np.float64)),
-        torch.from_numpy(np.asarray(wrong)),
-        torch.from_numpy(outliers["is_outlier_issue"].to_numpy(dtype=bool).copy()),
-    )
+    far = torch.from_numpy(1 - outliers["outlier_score"].to_numpy(dtype=np.float64))
+    flagged = torch.from_numpy(outliers["is_outlier_issue"].to_numpy(dtype=bool).copy())
+    unsure = torch.from_numpy(1 - np.asarray(foreign, dtype=np.float64))
+    doubts = {
+        method: torch.from_numpy(1 - get_label_quality_scores(given, told, method=method))
+        for method in ("self_confidence", "normalized_margin")
+    }
+    return {
+        "cleanlab": Opinion(doubts["self_confidence"], far, wrong, flagged),
+        "cleanlab_by_predictions": Opinion(doubts["normalized_margin"], unsure, wrong, _most(unsure)),
+    }
 
 
-def neighbour_opinion(labels: Tensor, unit_features: Tensor, false_alarm_rate: float) -> Opinion:
-    """Return plain disagreement: the share of the 50 nearest images with another label, and their mean distance.
+def neighbour_opinions(labels: Tensor, unit_features: Tensor) -> dict[str, Opinion]:
+    """Return plain disagreement with the 50 nearest images, by distance and by labels.
 
-    Flagged are a label that is not the neighbours' most frequent one, and the given share of the farthest images.
+    The first doubts a label by the share of other labels, and takes distant images for foreign. The second doubts by
+    the margin between the largest other share and the own one, and takes images amid scattered labels for foreign.
+    Flagged are a label that is not the most frequent one, and a tenth of the images.
     """
     found = nearest_neighbours(unit_features, NEIGHBOURS, include_self=False)
-    votes = F.one_hot(labels[found.indices], int(labels.max()) + 1).float().mean(dim=1)
+    votes = torch.zeros(len(labels), int(labels.max()) + 1)
+    votes.scatter_add_(1, labels[found.indices], torch.full(found.indices.shape, 1 / NEIGHBOURS))
     distance = 1 - found.similarities.mean(dim=1)
-    agreement = votes.gather(1, labels[:, None]).squeeze(1)
-    return Opinion(
-        1 - agreement, distance, votes.argmax(dim=1) != labels, distance > distance.quantile(1 - false_alarm_rate)
-    )
+    own = votes.gather(1, labels[:, None]).squeeze(1)
+    other = votes.scatter(1, labels[:, None], -1.0).amax(dim=1)
+    scatter = 1 - votes.amax(dim=1)
+    wrong = votes.argmax(dim=1) != labels
+    return {
+        "neighbours": Opinion(1 - own, distance, wrong, _most(distance)),
+        "neighbours_by_labels": Opinion(other - own, scatter, wrong, _most(scatter)),
+    }
+
+
+def _most(scores: Tensor, share: float = 0.1) -> Tensor:
+    """Return a mask of the highest scores."""
+    return scores > scores.double().quantile(1 - share)
