@@ -62,7 +62,14 @@ def test_an_interrupt_stops_all_runs_and_the_same_command_goes_on(tmp_path: Path
     ]  # fmt: skip
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Whoever starts the tests in the background leaves them, and their children, deaf to interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         deadline = time.monotonic() + 180
