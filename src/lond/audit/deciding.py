@@ -9,8 +9,7 @@ from torch import Tensor
 
 from lond.audit.confidence import fit_agreement
 from lond.audit.label_mixes import label_posteriors
-from lond.audit.rates import KNOWN_ENOUGH as CENTRAL
-from lond.audit.rates import overall_rates
+from lond.audit.rates import CENTRAL, overall_rates
 from lond.detect.conformal import p_values
 from lond.errors import DataError
 from lond.runs.decision import Decision, decide, tempered

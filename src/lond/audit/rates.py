@@ -35,7 +35,7 @@ JUDGED = (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.FOREIGN)
 
 _DRAWS = 2000
 
-KNOWN_ENOUGH = 0.5
+CENTRAL = 0.5
 """p-value from which on images are taken for known, to find the rate of wrong labels from."""
 
 
@@ -192,7 +192,7 @@ class _Data:
 
 def _overall(data: _Data, settings: RateSettings) -> SetRates:
     images = len(data.labels)
-    sure = data.p_values >= KNOWN_ENOUGH
+    sure = data.p_values >= CENTRAL
     sure = sure if sure.any() else ~data.foreign
     fit = fit_agreement(torch.from_numpy(data.probabilities[sure]), torch.from_numpy(data.labels[sure]))
     if fit is None:
