@@ -321,3 +321,20 @@ def test_a_fixed_number_of_steps_repeats_every_stream() -> None:
         assert [len(batch) for batch in indices(drawn, name)] == [4] * 11
         flat = functools.reduce(operator.add, indices(drawn, name))
         assert sorted(flat[:count]) == list(range(count))
+
+
+@pytest.mark.parametrize("strong", ["none", "randaugment"])
+def test_batches_made_ahead_are_the_same(monkeypatch: pytest.MonkeyPatch, strong: str) -> None:
+    samples = make_samples(50)
+    views = ViewSettings(padding=2, strong=strong)
+    phase = phase_of(50, all=Stream(torch.arange(50), ("weak", "strong")), few=Stream(torch.arange(9), ("weak",)))
+    drawn = {}
+    for threads in (1, 2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        drawn[threads] = list(maker(samples, 8, views=views).batches(phase, seed=3, epoch=1))
+    assert len(drawn[1]) == len(drawn[2]) == 7
+    for plain, ahead in zip(drawn[1], drawn[2], strict=True):
+        assert plain.keys() == ahead.keys()
+        for name in plain:
+            assert plain[name].indices.equal(ahead[name].indices)
+            assert all(a.equal(b) for a, b in zip(plain[name].views, ahead[name].views, strict=True))

@@ -42,7 +42,9 @@ def test_every_preset_becomes_a_short_run_on_features(name: str, scale: str) -> 
     assert (config.net.backbone, config.net.width, config.net.pretrained) == ("features", 0.5, False)
     assert (config.train.epochs, config.train.average_last, config.train.seed) == (9, 3, 5)
     assert config.train.batch_size == (59 if scale == "digits" else 256)
-    assert config.train.max_steps == FROZEN_STEPS.get(name, 0)
+    assert config.train.max_steps == (0 if before.data.source else FROZEN_STEPS.get(name, 0))
+    own = replace(before, data=replace(before.data, source="own"))
+    assert on_frozen(own, images=1000).train.max_steps == 0
     assert replace(config.data, frozen=before.data.frozen) == before.data
     assert getattr(config.settings, "warmup_epochs", 0) < 9
     assert config.optimiser.constant_epochs < 9

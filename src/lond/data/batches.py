@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from lond.data.ahead import ahead
 from lond.data.views import Views
 from lond.seeds import generator
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
@@ -70,7 +71,12 @@ class BatchMaker:
         return max(2 * self.processes, round(share * self.batch_size))
 
     def batches(self, phase: Phase, seed: int, epoch: int) -> Iterator[dict[str, Batch]]:
-        """Yield one batch of every stream a step."""
+        """Yield one batch of every stream a step; where there is a core to spare, the next is made meanwhile."""
+        made = self._batches(phase, seed, epoch)
+        # Pictures on disk are read by processes of their own, and these must not be started from a thread.
+        return ahead(made) if torch.get_num_threads() > 1 and not self.samples.pixels.crops_on_read else made
+
+    def _batches(self, phase: Phase, seed: int, epoch: int) -> Iterator[dict[str, Batch]]:
         streams = {name: stream for name, stream in phase.streams.items() if len(stream.indices)}
         order = generator(seed, "order", epoch, phase.name)
         steps = self.steps(phase)
