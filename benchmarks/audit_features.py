@@ -18,10 +18,10 @@ from audit_peers import linear_probe
 from store import machine, store
 
 from lond.audit.learn import unit_features
-from lond.config import with_overrides
 from lond.evaluate import evaluate_predictions
 from lond.frozen.extractors import ExtractorSettings
 from lond.frozen.features import FeatureCache
+from lond.methods import LondDrs
 from lond.presets import on_features, preset
 from lond.runs import train_samples
 from lond.runs.data import load_data, with_root
@@ -40,11 +40,18 @@ def probe(train: Samples, test: Samples, seed: int) -> Prediction:
     return Prediction(told, 1 - told.amax(dim=1), features[len(train) :], told.log())
 
 
-def heads(train: Samples, test: Samples, seed: int, threads: int, *, witness: bool) -> Prediction:
-    """Return what heads trained on all noisy images say of the test images."""
-    config = with_overrides(on_features(len(train), seed=seed), {"settings.witness": str(witness).lower()})
+def heads(train: Samples, test: Samples, seed: int, threads: int) -> dict[str, Prediction]:
+    """Return what heads trained on all noisy images say of the test images, by their own score and the witness's.
+
+    The witness shares nothing with the heads, so that the same training serves both.
+    """
     runtime = RuntimeSettings("cpu", threads=threads)
-    return train_samples(config, train, None, None, runtime, show_progress=False).run.predict(test)
+    config = on_features(len(train), seed=seed)
+    run = train_samples(config, train, None, None, runtime, show_progress=False).run
+    both = {"heads and witness": run.predict(test)}
+    assert isinstance(run.method, LondDrs)
+    run.method.witness = None
+    return {"heads": run.predict(test), **both}
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
@@ -59,8 +66,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             train, test = (with_features(part, cache) for part in data[:2] if part is not None)
             told = {
                 "softmax regression": probe(train, test, options.seed),
-                "heads": heads(train, test, options.seed, options.threads, witness=False),
-                "heads and witness": heads(train, test, options.seed, options.threads, witness=True),
+                **heads(train, test, options.seed, options.threads),
             }
             for name, prediction in told.items():
                 found = evaluate_predictions(prediction, test.labels)

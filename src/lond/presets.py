@@ -134,8 +134,8 @@ FROZEN_EPOCHS = 9
 """Epochs of every method on features of a frozen network."""
 
 # A step costs, in steps of plain cross-entropy: Co-teaching(+) 1.3, NPN 2.1, NGC and SED 2.3, NCE 2.5, Jo-SRC 2.6,
-# DivideMix 2.7, DISC and CIR+ 3.0, UNICON 3.1, LOND-DRS 9.5. An epoch has N / 256 steps, 196 for CIFAR, of most methods;
-# N / 128 for each of two networks of DivideMix, NCE and UNICON, 900 of CIR+. The limits are about three minutes a run.
+# DivideMix 2.7, DISC and CIR+ 3.0, UNICON 3.1, LOND-DRS 9.5. An epoch has N / 256 steps of most methods (CIFAR: 196),
+# N / 128 for each of two networks of DivideMix, NCE and UNICON, 900 for CIR+. The limits are about three minutes a run.
 FROZEN_STEPS = {"lond-drs": 100, "cir-plus": 225, "dividemix": 150, "nce": 150, "unicon": 150}
 """Steps of a phase after warm-up on features of a benchmark: see above. Data of one's own are not limited."""
 

@@ -103,6 +103,7 @@ def learn(
     runtime: RuntimeSettings,
     *,
     folds: int,
+    together: Tensor | None = None,
     shown_neighbours: int = 8,
     false_alarm_rate: float = FALSE_ALARM_RATE,
     show_progress: bool | None = None,
@@ -116,6 +117,7 @@ def learn(
         folder: where the runs are kept and resumed from; None keeps nothing.
         runtime: device and threads.
         folds: in how many parts the images are judged.
+        together: ``(N,)``, for each image the one that it nearly repeats, or itself; they are judged in one part.
         shown_neighbours: nearest images to name.
         false_alarm_rate: share of known images that may be called foreign.
         show_progress: as for training.
@@ -130,7 +132,7 @@ def learn(
 
     settings = config.settings.identify
     parts, rows, negatives = [], [], []
-    division = fold_of(samples.labels, folds, config.train.seed)
+    division = fold_of(samples.labels, folds, config.train.seed, together)
     for fold in range(folds):
         held = (division == fold).nonzero().squeeze(1)
         run = train(take(samples, (division != fold).nonzero().squeeze(1)), f"fold{fold}")
@@ -182,8 +184,10 @@ def _first(near: Neighbours, count: int) -> Neighbours:
     return Neighbours(near.indices[:, :count], near.similarities[:, :count])
 
 
-def fold_of(labels: Tensor, folds: int, seed: int) -> Tensor:
+def fold_of(labels: Tensor, folds: int, seed: int, together: Tensor | None = None) -> Tensor:
     """Return the fold ``(N,)`` of each sample: random, and every class spread evenly.
+
+    A sample is put where the one at its ``together`` ``(N,)`` is, unless that would leave a fold empty.
 
     Raises:
         DataError: there are fewer than two labelled samples a fold.
@@ -194,7 +198,8 @@ def fold_of(labels: Tensor, folds: int, seed: int) -> Tensor:
     by_class = order[labels[order].argsort(stable=True)]
     division = torch.empty(len(labels), dtype=torch.long)
     division[by_class] = torch.arange(len(labels)) % folds
-    return division
+    joined = division if together is None else division[together]
+    return joined if len(joined.unique()) == folds else division
 
 
 def unit_features(values: Features) -> Tensor:

@@ -144,6 +144,7 @@ def _audit(
         folder,
         runtime,
         folds=settings.folds or default_folds(len(rows)),
+        together=_near_copies(groups, rows),
         shown_neighbours=settings.neighbours,
         false_alarm_rate=settings.false_alarm_rate,
     )
@@ -160,6 +161,14 @@ def _audit(
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         found.thumbnail,
     )
+
+
+def _near_copies(groups: DuplicateGroups, rows: Tensor) -> Tensor:
+    """Return for each image at ``rows`` the place among them of the one that it nearly repeats, or its own."""
+    places = torch.full_like(groups.first, -1)
+    places[rows] = torch.arange(len(rows))
+    first = places[groups.first[rows]]
+    return torch.where(first >= 0, first, torch.arange(len(rows)))
 
 
 def first_look(samples: Samples) -> list[str]:
