@@ -25,15 +25,16 @@ from store import machine, store
 from torch import Tensor
 
 from lond.audit.deciding import FALSE_ALARM_RATE, make_decision, true_classes
-from lond.audit.learn import default_folds, fold_of, learn, unit_features
+from lond.audit.learn import default_folds, fold_of, judged, learn, unit_features
 from lond.audit.rates import RateSettings, estimate_rates
+from lond.audit.voters import MOST_VOTERS
 from lond.config import to_dict, with_overrides
 from lond.data.features import FeaturePixels
 from lond.evaluate import evaluate_predictions, verdict_quality
 from lond.frozen.content import content_hashes
 from lond.frozen.extractors import Extractor, ExtractorSettings
 from lond.frozen.features import FeatureCache, compute_features
-from lond.identify import judge
+from lond.identify import Neighbours, judge, nearest_neighbours
 from lond.presets import on_features, preset
 from lond.runs.data import load_data, with_root
 from lond.train.runtime import RuntimeSettings
@@ -68,7 +69,7 @@ def heads_seconds(folder: Path) -> dict[str, float]:
     return found
 
 
-def judged(prediction: Prediction, train: Samples) -> dict[str, Any]:
+def quality(prediction: Prediction, train: Samples) -> dict[str, Any]:
     """Return verdicts and rates of an audit from what unseeing judges say, and how good they are."""
     assert train.true_labels is not None
     decision = make_decision(train.labels, prediction, FALSE_ALARM_RATE)
@@ -133,7 +134,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "seconds": seconds,
         "images_a_second_extraction": speed,
         "peak_bytes": peak,
-        **judged(told, train),
+        **quality(told, train),
     }
     return {**result, **(peers(train, features, options.seed) if options.peers else {})}
 
@@ -147,17 +148,17 @@ def peers(train: Samples, features: Tensor, seed: int) -> dict[str, Any]:
     return {name: figures(opinion, train.labels, train.true_labels) for name, opinion in opinions.items()}
 
 
-def rejudge(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the stored result with verdicts and rates anew, without any training."""
+def rejudge(options: argparse.Namespace, near: Neighbours | None = None) -> dict[str, Any]:
+    """Return the stored result with scores, verdicts and rates anew, without any training."""
     train, _, _ = load_data(with_root(preset(f"cifar80n-{options.noise}"), options.root))
-    probabilities, scores = torch.load(options.judged)[:2]
-    prediction = Prediction(probabilities, scores, probabilities, probabilities.log())
-    result: dict[str, Any] = json.loads(options.out.read_text())
-    result |= judged(prediction, train)
-    if options.peers:
-        cache = FeatureCache(Path(options.cache), ExtractorSettings(size=options.size, mirrored=options.views == 2))
-        result |= peers(train, unit_features(with_features(train, cache).pixels.values), options.seed)  # type: ignore[attr-defined]
-    return result
+    cache = FeatureCache(Path(options.cache), ExtractorSettings(size=options.size, mirrored=options.views == 2))
+    features = unit_features(with_features(train, cache).pixels.values)  # type: ignore[attr-defined]
+    probabilities = torch.load(options.judged)[0]
+    if near is None:
+        near = nearest_neighbours(features, MOST_VOTERS, include_self=False)
+    told = judged(Prediction(probabilities, probabilities, probabilities, probabilities.log()), train.labels, near)
+    result: dict[str, Any] = json.loads(options.out.read_text()) | quality(told, train)
+    return result | (peers(train, features, options.seed) if options.peers else {})
 
 
 def main() -> None:
@@ -174,7 +175,7 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--judged", type=Path, help="file to keep out-of-fold probabilities and scores in")
     parser.add_argument(
-        "--rejudge", action="store_true", help="renew verdicts, rates and peers in --out, from --judged"
+        "--rejudge", action="store_true", help="renew scores, verdicts, rates and peers in --out, from --judged"
     )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

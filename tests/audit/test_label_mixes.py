@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lond.audit.label_mixes import LABEL_PRIOR, label_mixes, label_posteriors, smoothed_mixes, wrong_ratios
+from lond.audit.label_mixes import (
+    LABEL_PRIOR,
+    PSEUDO_COUNTS,
+    _best_count,
+    label_mixes,
+    label_posteriors,
+    smoothed_mixes,
+    wrong_ratios,
+)
 from lond.types import UNLABELLED
 
 
@@ -83,6 +91,20 @@ def test_the_label_helps_where_the_look_leaves_doubt(uneven: bool) -> None:
     assert float((found - exact).abs().mean()) < 0.01
     accuracy = (found.argmax(dim=1) == true).float().mean()
     assert accuracy > (probabilities.argmax(dim=1) == true).float().mean() + 0.1
+
+
+@pytest.mark.parametrize("uneven", [True, False])
+def test_confusions_are_believed_only_where_they_explain_something(uneven: bool) -> None:
+    """The model leans from each class to the next a little, as models do with like classes."""
+    random = torch.Generator().manual_seed(1)
+    count, classes = 20_000, 8
+    probabilities = torch.softmax(2 * torch.randn(count, classes, generator=random), dim=1)
+    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
+    leaning = 0.95 * probabilities + 0.05 * probabilities.roll(1, dims=1)
+    step = torch.ones(count, dtype=torch.long) if uneven else torch.randint(1, classes, (count,), generator=random)
+    labels = torch.where(torch.rand(count, generator=random) < 0.3, (true + step) % classes, true)
+    chosen = _best_count(leaning, labels, torch.ones(count, dtype=torch.bool), 0)
+    assert chosen <= 100 if uneven else chosen == PSEUDO_COUNTS[-1]
 
 
 def test_posteriors_where_there_is_nothing_to_fit() -> None:

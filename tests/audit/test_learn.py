@@ -11,11 +11,9 @@ from lond.audit.learn import (
     Learned,
     default_folds,
     fold_of,
-    foreign_scores,
     unit_features,
 )
 from lond.errors import DataError
-from lond.identify import Neighbours, label_votes, scattered_labels
 from lond.types import UNLABELLED, Prediction
 
 
@@ -78,25 +76,3 @@ def test_without_a_decision_there_are_no_p_values() -> None:
     found = learned(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, 2.0]), labels)
     assert found.decision is None
     assert found.class_p_values(labels).isnan().all()
-
-
-def test_foreign_scores_are_one_minus_the_neighbours_largest_share() -> None:
-    labels = torch.tensor([0, 0, 1, 1, 1, 2] * 10)
-    near = Neighbours(torch.arange(6).repeat(60, 1), torch.ones(60, 6))
-    assert torch.allclose(foreign_scores(labels, near, 3), torch.full((60,), 0.5))
-    # Only a tenth of the images vote.
-    assert torch.allclose(foreign_scores(labels[:50], near, 3), torch.full((60,), 1 - 3 / 5))
-
-
-def test_a_small_class_is_not_foreign() -> None:
-    """Twelve images of a rare class, all next to each other, among 400 others."""
-    labels = torch.tensor([0] * 400 + [1] * 12)
-    rare = torch.arange(400, 412)
-    near = torch.arange(30).repeat(412, 1)
-    for image in rare.tolist():
-        near[image] = torch.cat([rare[rare != image], torch.arange(19)])
-    similarities = torch.linspace(1, 0.5, 30).repeat(412, 1)
-    scores = foreign_scores(labels, Neighbours(near, similarities), 2)
-    assert float(scores[rare].max()) == 0
-    plain = scattered_labels(label_votes(labels, Neighbours(near, similarities), 2))
-    assert float(plain[rare].min()) > 0.1

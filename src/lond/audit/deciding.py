@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from lond.audit.confidence import fit_agreement
+from lond.audit.confidence import Agreement, fit_agreement
 from lond.audit.label_mixes import label_posteriors
 from lond.audit.rates import CENTRAL, overall_rates
 from lond.detect.conformal import p_values
@@ -25,8 +25,8 @@ KNOWN_ENOUGH = 0.25
 """p-value among images that agree with their label from which on images are taken for known."""
 
 
-def sharpened(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Tensor:
-    """Return class probabilities ``(N, C)`` at the temperature that fits known images, wrong labels allowed for.
+def known_agreement(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Agreement | None:
+    """Return how known images agree with their labels; None if there is nothing to tell it by.
 
     Images with a foreign score ``(N,)`` among the highest of those that agree with their label are left out.
     """
@@ -34,7 +34,12 @@ def sharpened(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Tensor:
     rows = torch.ones_like(agrees)
     if agrees.any():
         rows = p_values(scores, scores[agrees]) >= KNOWN_ENOUGH
-    fit = fit_agreement(probabilities[rows], labels[rows])
+    return fit_agreement(probabilities[rows], labels[rows])
+
+
+def sharpened(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Tensor:
+    """Return class probabilities ``(N, C)`` at the temperature that fits known images, wrong labels allowed for."""
+    fit = known_agreement(probabilities, labels, scores)
     return probabilities if fit is None else tempered(probabilities, fit.temperature)
 
 

@@ -13,6 +13,9 @@ ROUNDS = 30
 PSEUDO_COUNTS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 30_000.0, 100_000.0)
 """Wrongly labelled images, spread evenly, that every label is given beforehand; many make confusions even."""
 
+WORTH = 0.01
+"""Gain in log-likelihood an image that confusions must bring: a model's own bias between like classes brings less."""
+
 LABEL_PRIOR = 10.0
 """Images with the mean share of wrong labels that every label is given beforehand."""
 
@@ -83,7 +86,7 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     """Return how likely each image is of each class, by its look and its label, ``(N, C)``.
 
     A label says something too: most are right, and some classes are taken for certain others. The mixes behind the
-    labels are fitted; how far they are smoothed is what predicts one half of the images best from the other half.
+    labels are fitted; how far they are smoothed is what predicts one half of the images well from the other half.
 
     Args:
         probabilities: ``(N, C)`` calibrated, by the look alone.
@@ -108,7 +111,10 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
 
 
 def _best_count(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> float:
-    """Return the pseudo-count with the largest likelihood of either half under the mixes of the other."""
+    """Return the largest pseudo-count that is hardly worse than the best one.
+
+    Measured by the likelihood of either half under the mixes of the other; ``WORTH`` says what is hardly.
+    """
     half = torch.randperm(len(labels), generator=generator(seed, "label mixes")) % 2 == 0
     totals = torch.zeros(len(PSEUDO_COUNTS), dtype=torch.float64)
     for fit in (half, ~half):
@@ -119,4 +125,5 @@ def _best_count(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> fl
         for place, count in enumerate(PSEUDO_COUNTS):
             chances = (smoothed_mixes(mixes, counts, count)[labels[rest]] * ratios).sum(dim=1)
             totals[place] += chances.clamp_min(1e-300).log().sum()
-    return PSEUDO_COUNTS[int(totals.argmax())]
+    good = totals >= totals.max() - WORTH * int(weighed.sum())
+    return PSEUDO_COUNTS[int(good.nonzero().max())]

@@ -13,7 +13,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.audit.deciding import FALSE_ALARM_RATE, known_scores, make_decision, sharpened, true_classes
+from lond.audit.deciding import (
+    FALSE_ALARM_RATE,
+    known_agreement,
+    known_scores,
+    make_decision,
+    sharpened,
+    true_classes,
+)
+from lond.audit.voters import MOST_VOTERS, foreign_scores
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
@@ -22,12 +30,10 @@ from lond.errors import DataError
 from lond.frozen.features import Features
 from lond.identify import (
     Neighbours,
-    label_votes,
     nearest_neighbours,
     negative_margin,
     neighbour_labels,
     neighbour_margin,
-    scattered_labels,
 )
 from lond.losses import negative_probabilities
 from lond.methods import LondDrs
@@ -42,9 +48,6 @@ FOLDS = ((5_000, 5), (20_000, 3))
 
 FEWEST_KNOWN = 20
 """Known images of a class that make a yardstick of their own."""
-
-VOTERS, FEWEST_VOTERS = 30, 5
-"""Nearest images whose labels tell whether an image belongs to the known classes."""
 
 
 @dataclass(frozen=True)
@@ -145,14 +148,9 @@ def learn(
     prediction = Prediction(
         *(torch.cat([getattr(part, name) for part in parts])[order] for name in Prediction.__dataclass_fields__)
     )
-    near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, VOTERS), include_self=False)
-    scores = foreign_scores(samples.labels, near, samples.num_classes)
-    prediction = replace(
-        prediction,
-        probabilities=sharpened(prediction.probabilities, samples.labels, scores),
-        scores=scores,
-    )
-    votes = neighbour_labels(_first(near, settings.neighbours), 1 - denials, settings.temperature)
+    near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, MOST_VOTERS), include_self=False)
+    prediction = judged(prediction, samples.labels, near)
+    votes = neighbour_labels(near.first(settings.neighbours), 1 - denials, settings.temperature)
     labels = torch.where(samples.labels >= 0, samples.labels, votes.argmax(dim=1))
     decision = make_decision(samples.labels, prediction, false_alarm_rate)
     run = train(samples, "model")
@@ -168,20 +166,17 @@ def learn(
     )
 
 
-def foreign_scores(labels: Tensor, near: Neighbours, num_classes: int) -> Tensor:
-    """Return how scattered the labels of each image's nearest other images are, ``(N,)``; larger = more foreign.
+def judged(prediction: Prediction, labels: Tensor, near: Neighbours) -> Prediction:
+    """Return the prediction with probabilities that fit the labels and with foreign scores.
 
-    No more than a tenth of the images vote, so that small sets are not one neighbourhood. The labels of a class with
-    fewer images than voters count for more, or all its images would look foreign.
+    How many neighbours must vote depends on how many labels are wrong, which is estimated with few of them first.
     """
-    voters = min(VOTERS, max(FEWEST_VOTERS, len(labels) // 10))
-    others = torch.bincount(labels[labels >= 0], minlength=num_classes) - 1
-    most = others.clamp_min(FEWEST_VOTERS).clamp_max(voters).float() / voters
-    return scattered_labels(label_votes(labels, _first(near, voters), num_classes), most)
-
-
-def _first(near: Neighbours, count: int) -> Neighbours:
-    return Neighbours(near.indices[:, :count], near.similarities[:, :count])
+    probabilities, classes = prediction.probabilities, prediction.probabilities.shape[1]
+    scores = foreign_scores(labels, near, classes, 0.0)
+    fit = known_agreement(probabilities, labels, scores)
+    if fit is not None:
+        scores = foreign_scores(labels, near, classes, fit.wrong_labels)
+    return replace(prediction, probabilities=sharpened(probabilities, labels, scores), scores=scores)
 
 
 def fold_of(labels: Tensor, folds: int, seed: int, together: Tensor | None = None) -> Tensor:

@@ -17,6 +17,10 @@ class Neighbours(NamedTuple):
     indices: Tensor
     similarities: Tensor
 
+    def first(self, count: int) -> Neighbours:
+        """Return the nearest ``count`` of them."""
+        return Neighbours(self.indices[:, :count], self.similarities[:, :count])
+
 
 def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, include_self: bool = True) -> Neighbours:
     """Return the k rows of ``bank`` (N, E) with the largest inner product with each query.
