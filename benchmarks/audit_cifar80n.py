@@ -25,7 +25,8 @@ from store import machine, store
 from torch import Tensor
 
 from lond.audit.deciding import FALSE_ALARM_RATE, make_decision, true_classes
-from lond.audit.learn import default_folds, fold_of, judged, learn, unit_features
+from lond.audit.folds import default_folds, fold_of
+from lond.audit.learn import judged, learn, unit_features
 from lond.audit.rates import RateSettings, estimate_rates
 from lond.audit.voters import MOST_VOTERS
 from lond.config import to_dict, with_overrides

@@ -1,4 +1,4 @@
-"""Folds, decisions and descriptions behind an audit."""
+"""Decisions and descriptions behind an audit."""
 
 from __future__ import annotations
 
@@ -7,45 +7,8 @@ import pytest
 import torch
 
 from lond.audit.deciding import make_decision
-from lond.audit.learn import (
-    Learned,
-    default_folds,
-    fold_of,
-    unit_features,
-)
-from lond.errors import DataError
-from lond.types import UNLABELLED, Prediction
-
-
-def test_folds_are_even_in_every_class() -> None:
-    labels = torch.tensor([0] * 20 + [1] * 10 + [UNLABELLED] * 5)
-    division = fold_of(labels, 5, 0)
-    for label, each in ((0, 4), (1, 2), (UNLABELLED, 1)):
-        assert torch.bincount(division[labels == label], minlength=5).tolist() == [each] * 5
-    assert torch.equal(division, fold_of(labels, 5, 0))
-    assert not torch.equal(division, fold_of(labels, 5, 1))
-    with pytest.raises(DataError, match="too few for 5 folds"):
-        fold_of(labels[18:24], 5, 0)
-
-
-def test_near_copies_share_a_fold() -> None:
-    labels = torch.arange(40) % 2
-    together = torch.arange(40)
-    together[20:30] = torch.arange(10)
-    division = fold_of(labels, 4, 0, together)
-    assert division[20:30].equal(division[:10])
-    others = torch.cat([torch.arange(20), torch.arange(30, 40)])
-    assert division[others].equal(fold_of(labels, 4, 0)[others])
-
-
-def test_copies_of_one_image_do_not_leave_folds_empty() -> None:
-    labels = torch.arange(40) % 2
-    assert fold_of(labels, 4, 0, torch.zeros(40, dtype=torch.long)).equal(fold_of(labels, 4, 0))
-
-
-@pytest.mark.parametrize(("images", "folds"), [(100, 5), (5_000, 5), (5_001, 3), (20_000, 3), (50_000, 2)])
-def test_many_images_are_judged_in_fewer_parts(images: int, folds: int) -> None:
-    assert default_folds(images) == folds
+from lond.audit.learn import Learned, unit_features
+from lond.types import Prediction
 
 
 def test_features_are_unit_means_of_the_views() -> None:

@@ -57,8 +57,20 @@ def test_every_preset_becomes_a_short_run_on_features(name: str, scale: str) -> 
 def test_lond_drs_identifies_as_the_paper_says_and_learns_as_on_features(scale: str) -> None:
     config, heads = on_frozen(preset(scale)), on_features(50_000)
     assert config.settings.identify == PRESETS[scale].settings.identify
-    assert replace(config.settings, identify=OWN_IDENTIFY) == heads.settings
+    paper = PRESETS[scale].settings
+    assert not config.settings.witness
+    assert (config.settings.mixup, config.settings.warmup_prototype_weight) == (
+        paper.mixup,
+        paper.warmup_prototype_weight,
+    )
+    of_heads = {"mixup": heads.settings.mixup, "warmup_prototype_weight": heads.settings.warmup_prototype_weight}
+    assert replace(config.settings, identify=OWN_IDENTIFY, witness=True, **of_heads) == heads.settings
     assert (config.optimiser, config.net, config.features) == (heads.optimiser, heads.net, heads.features)
+
+
+def test_data_of_ones_own_are_scored_by_the_witness() -> None:
+    config = preset("cifar80n-sym20")
+    assert on_frozen(replace(config, data=replace(config.data, source="own")), images=1000).settings.witness
 
 
 def test_few_images_get_small_batches_and_few_neighbours() -> None:

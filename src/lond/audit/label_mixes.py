@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -13,8 +15,14 @@ ROUNDS = 30
 PSEUDO_COUNTS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 30_000.0, 100_000.0)
 """Wrongly labelled images, spread evenly, that every label is given beforehand; many make confusions even."""
 
-WORTH = 0.01
-"""Gain in log-likelihood an image that confusions must bring: a model's own bias between like classes brings less."""
+WORTH = 0.05
+"""Gain in log-likelihood an image that confusions of a label must bring to be believed.
+
+A model's own bias between like classes brings less; one in a hundred images from a single other class brings that.
+"""
+
+SURE = 2.0
+"""Standard errors by which it must be more than that."""
 
 LABEL_PRIOR = 10.0
 """Images with the mean share of wrong labels that every label is given beforehand."""
@@ -64,20 +72,21 @@ def wrong_ratios(mixes: Tensor, ratios: Tensor, labels: Tensor) -> Tensor:
     )
 
 
-def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_count: float) -> Tensor:
+def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_counts: Tensor | float) -> Tensor:
     """Return mixes ``(C, C)`` drawn towards even confusions and the mean share of wrong labels.
 
     Args:
         mixes: as of ``label_mixes``.
         counts: ``(C,)`` images behind each label.
-        pseudo_count: images added to every label, spread evenly over the other classes.
+        pseudo_counts: ``(C,)`` or one number, images added to a label, spread evenly over the other classes.
     """
     counts = counts.double()
     wrong = 1 - mixes.diagonal()
     mean = (wrong * counts).sum() / counts.sum().clamp_min(1)
     wrong = (wrong * counts + mean * LABEL_PRIOR) / (counts + LABEL_PRIOR)
     confused = mixes.clone().fill_diagonal_(0) * counts.unsqueeze(1)
-    confused = confused + pseudo_count / max(1, len(mixes) - 1)
+    added = torch.as_tensor(pseudo_counts, dtype=torch.float64).expand(len(mixes)).unsqueeze(1)
+    confused = confused + added / max(1, len(mixes) - 1)
     confused.fill_diagonal_(0)
     return torch.diag(1 - wrong) + wrong.unsqueeze(1) * confused / confused.sum(dim=1, keepdim=True)
 
@@ -86,7 +95,8 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     """Return how likely each image is of each class, by its look and its label, ``(N, C)``.
 
     A label says something too: most are right, and some classes are taken for certain others. The mixes behind the
-    labels are fitted; how far they are smoothed is what predicts one half of the images well from the other half.
+    labels are fitted; how far those of a label are smoothed is chosen by predicting one half of its images from the
+    other half.
 
     Args:
         probabilities: ``(N, C)`` calibrated, by the look alone.
@@ -100,9 +110,9 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     if probabilities.shape[1] < 2 or int(rows.sum()) < 2:
         return probabilities
     table, own = probabilities[rows], labels[rows]
-    count = _best_count(table, own, weighed[rows], seed)
+    chosen = choose_counts(table, own, weighed[rows], seed)
     mixes, _ = label_mixes(table, own)
-    mixes = smoothed_mixes(mixes, torch.bincount(own, minlength=len(mixes)), count)
+    mixes = smoothed_mixes(mixes, torch.bincount(own, minlength=len(mixes)), chosen)
     found = probabilities.double().clone()
     ratios = found[labelled] / table.double().mean(dim=0).clamp_min(1e-12)
     joint = ratios * mixes[labels[labelled]]
@@ -110,13 +120,20 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     return found.to(probabilities.dtype)
 
 
-def _best_count(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> float:
-    """Return the largest pseudo-count that is hardly worse than the best one.
+def choose_counts(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> Tensor:
+    """Return the pseudo-count of every label ``(C,)``: the best one if it is notably better than the largest.
 
-    Measured by the likelihood of either half under the mixes of the other; ``WORTH`` says what is hardly.
+    Measured by the likelihood of either half of its images under the mixes of the other half. Notably better is what
+    gains more than ``WORTH`` an image by ``SURE`` standard errors.
+
+    Args:
+        table: ``(N, C)`` calibrated probabilities.
+        labels: ``(N,)`` given labels in ``[0, C)``.
+        weighed: ``(N,)`` mask of the images whose likelihood counts.
+        seed: of the halves.
     """
     half = torch.randperm(len(labels), generator=generator(seed, "label mixes")) % 2 == 0
-    totals = torch.zeros(len(PSEUDO_COUNTS), dtype=torch.float64)
+    likelihoods = torch.zeros(len(labels), len(PSEUDO_COUNTS), dtype=torch.float64)
     for fit in (half, ~half):
         mixes, _ = label_mixes(table[fit], labels[fit])
         counts = torch.bincount(labels[fit], minlength=len(mixes))
@@ -124,6 +141,16 @@ def _best_count(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> fl
         ratios = table[rest].double() / table[fit].double().mean(dim=0).clamp_min(1e-12)
         for place, count in enumerate(PSEUDO_COUNTS):
             chances = (smoothed_mixes(mixes, counts, count)[labels[rest]] * ratios).sum(dim=1)
-            totals[place] += chances.clamp_min(1e-300).log().sum()
-    good = totals >= totals.max() - WORTH * int(weighed.sum())
-    return PSEUDO_COUNTS[int(good.nonzero().max())]
+            likelihoods[rest, place] = chances.clamp_min(1e-300).log()
+    found = [_best_or_largest(likelihoods[weighed & (labels == label)]) for label in range(table.shape[1])]
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def _best_or_largest(likelihoods: Tensor) -> float:
+    """Return the best pseudo-count by log-likelihoods ``(n, counts)``, the largest if it is nearly as good."""
+    if len(likelihoods) < 2:
+        return PSEUDO_COUNTS[-1]
+    best = int(likelihoods.sum(dim=0).argmax())
+    gains = likelihoods[:, best] - likelihoods[:, -1]
+    notable = float(gains.mean()) > WORTH + SURE * float(gains.std()) / math.sqrt(len(gains))
+    return PSEUDO_COUNTS[best] if notable else PSEUDO_COUNTS[-1]

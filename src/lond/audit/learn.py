@@ -21,12 +21,12 @@ from lond.audit.deciding import (
     sharpened,
     true_classes,
 )
+from lond.audit.folds import fold_of
 from lond.audit.voters import MOST_VOTERS, foreign_scores
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
 from lond.data.split import take
 from lond.detect.conformal import p_values
-from lond.errors import DataError
 from lond.frozen.features import Features
 from lond.identify import (
     Neighbours,
@@ -39,12 +39,8 @@ from lond.losses import negative_probabilities
 from lond.methods import LondDrs
 from lond.runs import LoadedRun, train_samples
 from lond.runs.decision import Decision
-from lond.seeds import generator
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Samples
-
-FOLDS = ((5_000, 5), (20_000, 3))
-"""Number of images up to which so many folds are made; two beyond."""
 
 FEWEST_KNOWN = 20
 """Known images of a class that make a yardstick of their own."""
@@ -91,11 +87,6 @@ class Learned:
             if self.decision is not None and len(known) >= FEWEST_KNOWN:
                 found[members] = p_values(scores[members], known)
         return found
-
-
-def default_folds(images: int) -> int:
-    """Return how many parts so many images are judged in."""
-    return next((folds for most, folds in FOLDS if images <= most), 2)
 
 
 def learn(
@@ -177,24 +168,6 @@ def judged(prediction: Prediction, labels: Tensor, near: Neighbours) -> Predicti
     if fit is not None:
         scores = foreign_scores(labels, near, classes, fit.wrong_labels)
     return replace(prediction, probabilities=sharpened(probabilities, labels, scores), scores=scores)
-
-
-def fold_of(labels: Tensor, folds: int, seed: int, together: Tensor | None = None) -> Tensor:
-    """Return the fold ``(N,)`` of each sample: random, and every class spread evenly.
-
-    A sample is put where the one at its ``together`` ``(N,)`` is, unless that would leave a fold empty.
-
-    Raises:
-        DataError: there are fewer than two labelled samples a fold.
-    """
-    if int((labels >= 0).sum()) < 2 * folds:
-        raise DataError(f"{int((labels >= 0).sum())} labelled images are too few for {folds} folds")
-    order = torch.randperm(len(labels), generator=generator(seed, "folds"))
-    by_class = order[labels[order].argsort(stable=True)]
-    division = torch.empty(len(labels), dtype=torch.long)
-    division[by_class] = torch.arange(len(labels)) % folds
-    joined = division if together is None else division[together]
-    return joined if len(joined.unique()) == folds else division
 
 
 def unit_features(values: Features) -> Tensor:

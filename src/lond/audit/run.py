@@ -16,7 +16,8 @@ from torch import Tensor
 from lond.audit.deciding import FALSE_ALARM_RATE
 from lond.audit.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.findings import Findings
-from lond.audit.learn import default_folds, learn, unit_features
+from lond.audit.folds import default_folds
+from lond.audit.learn import learn, unit_features
 from lond.audit.look import Known, Looker
 from lond.audit.mapping import MapKind, two_dimensions
 from lond.audit.result import Audit

@@ -105,7 +105,8 @@ class FeatureViews:
     def strong(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
         """One stored view with noise, many features dropped."""
         view = _one_view(images, generator)
-        if self.settings.strong_noise:
+        # A single number has no deviation.
+        if self.settings.strong_noise and view.shape[1] > 1:
             noise = torch.randn(view.shape, generator=generator).to(view.device)
             view = noise.mul_(self.settings.strong_noise * view.std(dim=1, keepdim=True)).add_(view)
         return _dropped(view, self.settings.strong_dropout, generator)

@@ -44,7 +44,7 @@ EVALUATION = 0.1
 
 IMAGES = {
     "cifar10n": 50_000, "cifar80n": 50_000, "cifar100n": 50_000, "mini80": 10_000, "digits": 1_198,
-    "web-aircraft": 6_667, "web-bird": 18_388, "web-car": 21_448,
+    "web-aircraft": 13_503, "web-bird": 18_388, "web-car": 21_448,
 }  # fmt: skip
 """Training images of each benchmark."""
 

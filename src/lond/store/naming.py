@@ -50,7 +50,7 @@ def baseline_of(config: RunConfig, preset: str) -> RunConfig | None:
         plain = mini80_of(config.data.benchmark.noise, config.method)
     else:
         return None
-    return on_frozen(plain, config.train.epochs) if config.data.frozen.backbone else plain
+    return on_frozen(plain) if config.data.frozen.backbone else plain
 
 
 def mini80_of(noise: NoiseSettings, method: str) -> RunConfig:
