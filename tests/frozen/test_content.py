@@ -12,7 +12,7 @@ from PIL import Image
 from lond.data.files import FilePixels
 from lond.data.pixels import ArrayPixels, subset
 from lond.data.wrapped import DatasetPixels
-from lond.frozen.content import content_hashes, difference_bits
+from lond.frozen.content import content_hashes, looks_of
 from lond.types import UNLABELLED, Pixels, Samples
 
 
@@ -55,7 +55,7 @@ def test_a_view_of_files_and_what_is_known_to_be_unreadable(tmp_path: Path) -> N
     pixels = FilePixels(paths, 8, num_workers=0)
     whole = content_hashes(samples_of(pixels))
     assert whole[2] == whole[3] != ""
-    difference_bits(samples_of(pixels))
+    looks_of(samples_of(pixels))
     assert content_hashes(samples_of(pixels)) == [*whole[:2], "", ""]
     assert content_hashes(samples_of(subset(pixels, [2, 1, 0]))) == ["", whole[1], whole[0]]
 
@@ -81,7 +81,8 @@ def test_unreadable_items_of_a_dataset_have_no_hash() -> None:
 def test_no_images() -> None:
     none = samples_of(ArrayPixels(torch.zeros(0, 3, 4, 4, dtype=torch.uint8)))
     assert content_hashes(none) == []
-    assert difference_bits(none).shape == (0, 64)
+    looks = looks_of(none)
+    assert (looks.bits.shape, looks.small.shape, looks.vectors().shape) == ((0, 64), (0, 768), (0, 768))
 
 
 def test_looks_bear_compression_and_scaling_but_not_another_picture() -> None:
@@ -91,16 +92,28 @@ def test_looks_bear_compression_and_scaling_but_not_another_picture() -> None:
         buffer = io.BytesIO()
         image.resize((40, 40), Image.Resampling.BILINEAR).save(buffer, "JPEG", quality=70)
         changed.append(Image.open(io.BytesIO(buffer.getvalue())).convert("RGB").point(lambda value: value * 0.9))
-    first, second = (difference_bits(samples_of(DatasetPixels([(i, 0) for i in p], 32))) for p in (pictures, changed))
-    distances = (first[:, None] != second[None]).sum(dim=2)
+    first, second = (looks_of(samples_of(DatasetPixels([(i, 0) for i in p], 32))) for p in (pictures, changed))
+    distances = (first.bits[:, None] != second.bits[None]).sum(dim=2)
+    others = ~torch.eye(12, dtype=torch.bool)
     assert distances.diag().max() <= 4
-    assert distances[~torch.eye(12, dtype=torch.bool)].min() > 10
+    assert distances[others].min() > 10
+    one, other = (torch.nn.functional.normalize(looks.vectors(), dim=1) for looks in (first, second))
+    assert (one * other).sum(dim=1).min() > 0.98
+    assert (one @ other.T)[others].max() < 0.9
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 3, 5), (2, 3, 9, 9)])
 def test_looks_of_small_images_by_hand(shape: tuple[int, ...]) -> None:
     falling = torch.arange(shape[-1], 0, -1, dtype=torch.uint8).expand(shape[1:]) * 10
     images = torch.stack([falling, falling.flip(-1)])
-    bits = difference_bits(samples_of(ArrayPixels(images, layout="NCHW")))
+    bits = looks_of(samples_of(ArrayPixels(images, layout="NCHW"))).bits
     assert bits[0].any() and not bits[1].any()
     assert shape[-1] < 9 or bits[0].all()
+
+
+def test_small_pictures_by_hand() -> None:
+    grey = torch.zeros(1, 1, 32, 32, dtype=torch.uint8)
+    grey[..., :2, :2] = torch.tensor([[10, 20], [30, 41]])
+    small = looks_of(samples_of(ArrayPixels(grey, layout="NCHW"))).small.view(3, 16, 16)
+    assert small[:, 0, 0].tolist() == [25, 25, 25]
+    assert int(small.sum()) == 75

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from lond.audit.near import (
     NearSettings,
@@ -16,9 +17,9 @@ from lond.audit.near import (
     first_places,
     look_alike,
     near_pairs,
-    unit_rows,
 )
 from lond.errors import DataError
+from lond.frozen.content import Looks
 from lond.identify import connected_components
 from lond.types import UNLABELLED
 
@@ -56,8 +57,7 @@ class Leak(NamedTuple):
 def find_duplicates(
     hashes: Sequence[str],
     labels: Tensor,
-    features: Tensor | None = None,
-    bits: Tensor | None = None,
+    looks: Looks | None = None,
     settings: NearSettings = NEAR,
 ) -> DuplicateGroups:
     """Return the groups of images that repeat each other, directly or through others.
@@ -65,18 +65,17 @@ def find_duplicates(
     Args:
         hashes: N content hashes; an image with "" is unreadable and repeats nothing.
         labels: ``(N,)`` given labels; ``UNLABELLED`` agrees with any other.
-        features: ``(N, D)`` feature vectors; without them only exact copies are found.
-        bits: ``(N, 64)`` bool of ``difference_bits``; with them, near duplicates must also look alike.
-        settings: when two images are near duplicates.
+        looks: of ``looks_of``; without them only exact copies are found.
+        settings: when two images are near copies.
 
     Raises:
         DataError: the parts differ in length.
     """
-    _check(hashes, features, bits, labels)
+    _check(hashes, labels, looks)
     twins = first_of_equal(hashes)
     one, other = torch.arange(len(hashes)), twins
-    if features is not None:
-        near = near_pairs(twins, hashes, features, bits, settings)
+    if looks is not None:
+        near = near_pairs(twins, hashes, looks, settings)
         one, other = torch.cat([one, near[0]]), torch.cat([other, near[1]])
     roots = connected_components(len(hashes), one, other)
     labelled = labels.cpu() != UNLABELLED
@@ -94,44 +93,40 @@ def find_duplicates(
 def find_leaks(
     train_hashes: Sequence[str],
     test_hashes: Sequence[str],
-    train_features: Tensor | None = None,
-    test_features: Tensor | None = None,
-    train_bits: Tensor | None = None,
-    test_bits: Tensor | None = None,
+    train_looks: Looks | None = None,
+    test_looks: Looks | None = None,
     settings: NearSettings = NEAR,
 ) -> list[Leak]:
     """Return pairs of equal or nearly equal images of two sets, ordered by test image.
 
     Each image that shares its content with the other set is in at least one exact pair (not every combination is
-    listed); near pairs are those of a test image with its nearest training images. Arguments as in
-    ``find_duplicates``; near pairs need the features of both sets.
+    listed); near pairs are those of a test image with its nearest training images, and need the looks of both sets.
 
     Raises:
-        DataError: the parts differ in length, or are given for one set only.
+        DataError: the parts differ in length.
     """
-    for train, test in ((train_features, test_features), (train_bits, test_bits)):
-        if (train is None) != (test is None):
-            raise DataError("near leaks need the features (and looks) of both sets; those of one are missing")
-    _check(train_hashes, train_features, train_bits)
-    _check(test_hashes, test_features, test_bits)
+    _check(train_hashes, None, train_looks)
+    _check(test_hashes, None, test_looks)
     leaks = _exact_leaks(train_hashes, test_hashes)
     train_places, test_places = _readable(train_hashes), _readable(test_hashes)
-    if train_features is not None and test_features is not None and len(train_places) and len(test_places):
-        bank, queries = unit_rows(train_features[train_places]), unit_rows(test_features[test_places])
+    if train_looks is not None and test_looks is not None and len(train_places) and len(test_places):
+        bank, queries = (
+            functional.normalize(looks.vectors()[places], dim=1)
+            for looks, places in ((train_looks, train_places), (test_looks, test_places))
+        )
         rows, columns = close_pairs(bank, queries, settings)
         test, train = test_places[rows], train_places[columns]
-        if train_bits is not None and test_bits is not None:
-            alike = look_alike(train_bits, train, test_bits, test, settings)
-            test, train = test[alike], train[alike]
-        pairs = zip(train.tolist(), test.tolist(), strict=True)
+        alike = look_alike(train_looks, train, test_looks, test, settings)
+        pairs = zip(train[alike].tolist(), test[alike].tolist(), strict=True)
         leaks |= {Leak(a, b, exact=False) for a, b in pairs if train_hashes[a] != test_hashes[b]}
     return sorted(leaks, key=lambda leak: (leak.test, leak.train))
 
 
-def _check(hashes: Sequence[str], *parts: Tensor | None) -> None:
-    lengths = {len(hashes), *(len(part) for part in parts if part is not None)}
+def _check(hashes: Sequence[str], labels: Tensor | None, looks: Looks | None) -> None:
+    parts = [hashes, *([] if labels is None else [labels]), *(looks or ())]
+    lengths = {len(part) for part in parts}
     if len(lengths) > 1:
-        raise DataError(f"hashes, labels, features and looks differ in length: {sorted(lengths)}")
+        raise DataError(f"hashes, labels and looks differ in length: {sorted(lengths)}")
 
 
 def _exact_leaks(train_hashes: Sequence[str], test_hashes: Sequence[str]) -> set[Leak]:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from lond.audit.duplicates import find_leaks
 from lond.data.features import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.sources import has_split, load
 from lond.data.squares import unreadable
-from lond.frozen.content import content_hashes, difference_bits
+from lond.frozen.content import Looks, content_hashes, looks_of
 from lond.frozen.extractors import ExtractorSettings
 from lond.frozen.features import Computed, FeatureCache, Progress, compute_features
 from lond.train.runtime import RuntimeSettings
@@ -24,21 +23,17 @@ from lond.types import Samples
 
 @dataclass(frozen=True)
 class Known:
-    """Images and what is known of them before anything is learned; ``bits`` are their looks, if they are images."""
+    """Images and what is known of them before anything is learned; embeddings have no ``looks``."""
 
     samples: Samples
     hashes: list[str]
     computed: Computed
-    bits: Tensor | None
+    looks: Looks | None
 
     def blanked(self) -> Known:
         """Return the same without the hashes of unreadable images: damaged files are nobody's copies."""
         bad = self.computed.unreadable
         return replace(self, hashes=["" if place in bad else text for place, text in enumerate(self.hashes)])
-
-    def near_features(self) -> Tensor | None:
-        """Return the features in which near copies are looked for; without looks, equal features are too common."""
-        return None if self.bits is None else torch.from_numpy(self.computed.features[:, 0]).float()
 
 
 @dataclass(frozen=True)
@@ -55,15 +50,15 @@ class Looker:
         hashes = content_hashes(samples, self.progress("reading"))
         if isinstance(samples.pixels, FeaturePixels):
             return Known(samples, hashes, Computed(samples.pixels.values, {}), None)
-        bits = difference_bits(samples, self.progress("looks"))
+        looks = looks_of(samples, self.progress("looks"))
         if own is not None:
-            return Known(samples, hashes, Computed(own.values, unreadable(samples.pixels)), bits).blanked()
+            return Known(samples, hashes, Computed(own.values, unreadable(samples.pixels)), looks).blanked()
         device = "cuda" if self.runtime.accelerator in ("auto", "gpu") and torch.cuda.is_available() else "cpu"
         if self.runtime.threads:
             torch.set_num_threads(self.runtime.threads)
         cached = FeatureCache(self.cache, self.extractor)
         computed = compute_features(samples, hashes, cached, device, self.progress("features"))
-        return Known(samples, hashes, computed, bits).blanked()
+        return Known(samples, hashes, computed, looks).blanked()
 
     def leaks(self, source: object, test: object, known: Known, options: ReadOptions) -> list[dict[str, Any]]:
         """Return which images are in the test set as well."""
@@ -72,11 +67,7 @@ class Looker:
         samples = known.samples
         others = load(source if test is None else test, "test", class_names=samples.class_names, options=options)
         other = self.look(others)
-        near, other_near = known.near_features(), other.near_features()
-        if near is None or other_near is None or near.shape[1] != other_near.shape[1]:
-            leaks = find_leaks(known.hashes, other.hashes)
-        else:
-            leaks = find_leaks(known.hashes, other.hashes, near, other_near, known.bits, other.bits)
+        leaks = find_leaks(known.hashes, other.hashes, known.looks, other.looks)
         return [
             {"id": samples.ids[leak.train], "test_id": others.ids[leak.test], "exact": leak.exact} for leak in leaks
         ]

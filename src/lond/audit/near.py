@@ -1,4 +1,4 @@
-"""Which images are nearly the same: close features and, where asked, like looks."""
+"""Which images are nearly the same: by their looks, in which scaling and compression change little."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from torch import Tensor
 from torch.nn import functional
 
 from lond.errors import ConfigError
+from lond.frozen.content import Looks
 from lond.identify import nearest_neighbours
 
 
 @dataclass(frozen=True)
 class NearSettings:
-    """When two images are near duplicates.
+    """When two images are near copies.
 
     Attributes:
-        threshold: least cosine of their features. 0.98 is meant to miss a duplicate rather than to call two images of
-            one class the same; features of a trained classifier lie close together within a class, so give the looks
-            (``difference_bits``) too.
-        neighbours: how many nearest images are looked at; a larger group of near duplicates may fall apart.
-        max_bits: most bits of 64 in which their looks may differ, where looks are given.
+        threshold: least cosine of their small pictures.
+        apart: most that they may lie apart, as a share of how far apart the images of the set are from their last
+            neighbour that is looked at (the median). Small drawings on white are all alike, so only very like ones
+            are copies there.
+        neighbours: how many nearest images are looked at; a larger group of near copies may fall apart.
+        max_bits: most bits of 64 in which their difference hashes may differ.
     """
 
-    threshold: float = 0.98
+    threshold: float = 0.97
+    apart: float = 0.1
     neighbours: int = 10
-    max_bits: int = 4
+    max_bits: int = 12
 
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing."""
-        if not 0 < self.threshold <= 1 or self.neighbours < 1 or self.max_bits < 0:
-            raise ConfigError(f"need 0 < threshold <= 1, neighbours >= 1 and max_bits >= 0, got {self}")
+        if not 0 < self.threshold <= 1 or self.apart <= 0 or self.neighbours < 1 or self.max_bits < 0:
+            raise ConfigError(f"need 0 < threshold <= 1, apart > 0, neighbours >= 1 and max_bits >= 0, got {self}")
 
 
 def first_places(hashes: Sequence[str]) -> dict[str, int]:
@@ -51,35 +54,29 @@ def first_of_equal(keys: Sequence[str]) -> Tensor:
     return torch.tensor([places.get(key, at) for at, key in enumerate(keys)], dtype=torch.long)
 
 
-def unit_rows(features: Tensor) -> Tensor:
-    """Return unit rows; what is not a number, from an image that failed, is near to nothing."""
-    clean = torch.where(features.isfinite().all(dim=1, keepdim=True), features, torch.zeros_like(features))
-    return functional.normalize(clean.float().cpu(), dim=1)
-
-
 def close_pairs(bank: Tensor, queries: Tensor | None, settings: NearSettings) -> tuple[Tensor, Tensor]:
-    """Return the pairs (query, bank row) that are close enough; without queries, pairs within the bank."""
+    """Return the pairs (query, bank row) of unit vectors that are close enough; without queries, pairs of the bank."""
     found = nearest_neighbours(bank, settings.neighbours, queries=queries, include_self=False)
+    threshold = settings.threshold
+    if len(bank) > settings.neighbours:
+        threshold = max(threshold, 1 - settings.apart * (1 - float(found.similarities[:, -1].median())))
     # Rounding must not part identical vectors at a threshold of 1.
-    rows, ranks = (found.similarities >= settings.threshold - 1e-6).nonzero(as_tuple=True)
+    rows, ranks = (found.similarities >= threshold - 1e-6).nonzero(as_tuple=True)
     return rows, found.indices[rows, ranks]
 
 
-def near_pairs(
-    twins: Tensor, hashes: Sequence[str], features: Tensor, bits: Tensor | None, settings: NearSettings
-) -> tuple[Tensor, Tensor]:
+def near_pairs(twins: Tensor, hashes: Sequence[str], looks: Looks, settings: NearSettings) -> tuple[Tensor, Tensor]:
     """Return the near pairs among images of different content, as two index tensors.
 
     Args:
         twins: ``(N,)`` the first image with the same content.
         hashes: N content hashes; an image with "" is left out.
-        features: ``(N, D)``.
-        bits: ``(N, 64)`` looks that must agree, or None.
+        looks: of the N images.
         settings: how near is near.
     """
     own = (twins == torch.arange(len(hashes))) & torch.tensor([bool(text) for text in hashes], dtype=torch.bool)
     places = own.nonzero().squeeze(1)
-    vectors = unit_rows(features[places])
+    vectors = functional.normalize(looks.vectors()[places], dim=1)
     # Equal vectors would crowd out all other neighbours, so only the first of them is searched with.
     firsts = first_of_equal([_digest(row.tobytes()) if row.any() else "" for row in vectors.numpy()])
     one, other = places, places[firsts]
@@ -88,15 +85,13 @@ def near_pairs(
         rows, columns = close_pairs(vectors[searched], None, settings)
         chosen = places[searched]
         one, other = torch.cat([one, chosen[rows]]), torch.cat([other, chosen[columns]])
-    if bits is not None:
-        alike = look_alike(bits, one, bits, other, settings)
-        one, other = one[alike], other[alike]
-    return one, other
+    alike = look_alike(looks, one, looks, other, settings)
+    return one[alike], other[alike]
 
 
-def look_alike(bits: Tensor, one: Tensor, other_bits: Tensor, other: Tensor, settings: NearSettings) -> Tensor:
-    """Return for each pair of places ``(M,)`` in two sets whether their looks agree, bool."""
-    return (bits.cpu()[one] != other_bits.cpu()[other]).sum(dim=1) <= settings.max_bits
+def look_alike(looks: Looks, one: Tensor, others: Looks, other: Tensor, settings: NearSettings) -> Tensor:
+    """Return for each pair of places ``(M,)`` in two sets whether their difference hashes agree, bool."""
+    return (looks.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
 
 
 def _digest(content: bytes) -> str:

@@ -134,7 +134,7 @@ def _audit(
     cache: str | None,
 ) -> Audit:
     samples, computed = known.samples, known.computed
-    groups = find_duplicates(known.hashes, samples.labels, known.near_features(), known.bits)
+    groups = find_duplicates(known.hashes, samples.labels, known.looks)
     rows, training = training_rows(samples, computed, groups)
     features = computed.features[rows.numpy()]
     planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed, cache)

@@ -1,10 +1,11 @@
-"""What an image holds, in short: a hash of its content, and a coarse print of its looks."""
+"""What an image holds, in short: a hash of its content, and coarse prints of its looks."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +18,10 @@ from lond.data.squares import unreadable
 from lond.types import Pixels, Request, Samples
 
 SIDE = 8
-"""Rows and columns of the print of an image's looks."""
+"""Rows and columns of the difference hash of an image."""
+
+SMALL = 16
+"""Rows and columns of the small picture of an image."""
 
 BATCH = 256
 
@@ -42,20 +46,41 @@ def content_hashes(samples: Samples, progress: Progress | None = None) -> list[s
     return ["" if place in bad else found for place, found in zip(places, hashes, strict=True)]
 
 
-def difference_bits(samples: Samples, progress: Progress | None = None) -> Tensor:
-    """Return ``(N, 64)`` bool, the difference hash of each image: where brightness falls from left to right.
+class Looks(NamedTuple):
+    """How N images look, in short.
 
-    The centre square is averaged to 8 x 9 cells. Scaling, compression and brightness hardly change the bits; another
-    picture of the same thing changes many.
+    ``bits`` ``(N, 64)`` bool is the difference hash: where brightness falls from left to right among 8 x 9 cells.
+    ``small`` ``(N, 768)`` uint8 are pictures of 16 x 16 cells in three colours. Scaling, compression and brightness
+    hardly change either; another picture of the same thing changes many.
     """
-    bits = [_bits(images) for images in _batches(samples.pixels, progress)]
-    return torch.cat(bits) if bits else torch.zeros(0, SIDE * SIDE, dtype=torch.bool)
+
+    bits: Tensor
+    small: Tensor
+
+    def vectors(self) -> Tensor:
+        """Return the small pictures without their mean ``(N, 768)``; the cosine of two tells how alike they are."""
+        values = self.small.float()
+        return values - values.mean(dim=1, keepdim=True)
+
+
+def looks_of(samples: Samples, progress: Progress | None = None) -> Looks:
+    """Return the looks of the centre square of each image."""
+    parts = [(_bits(images), _small(images)) for images in _batches(samples.pixels, progress)]
+    if not parts:
+        return Looks(torch.zeros(0, SIDE * SIDE, dtype=torch.bool), torch.zeros(0, 3 * SMALL**2, dtype=torch.uint8))
+    bits, small = (torch.cat(column) for column in zip(*parts, strict=True))
+    return Looks(bits, small)
 
 
 def _bits(images: Tensor) -> Tensor:
     grey = images.float().mean(dim=1, keepdim=True)
     cells = functional.adaptive_avg_pool2d(grey, (SIDE, SIDE + 1)).squeeze(1)
     return (cells[:, :, :-1] > cells[:, :, 1:]).flatten(1)
+
+
+def _small(images: Tensor) -> Tensor:
+    cells = functional.adaptive_avg_pool2d(images.float(), SMALL).round().to(torch.uint8)
+    return cells.expand(-1, 3, -1, -1).flatten(1)
 
 
 def _base(pixels: Pixels) -> tuple[Pixels, list[int]]:
