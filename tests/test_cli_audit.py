@@ -41,6 +41,13 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     with (tmp_path / "new.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert any(row["label"] != row["given_label"] for row in rows)
+    assert "--root says what they start from" in out
+    rooted = ["--out", tmp_path / "rooted.csv", "--write", "--root"]
+    code, out, _ = lond("apply", result / "audit.csv", *rooted, images)
+    assert code == 0 and "--root says" not in out
+    code, _, error = lond("apply", result / "audit.csv", "--out", tmp_path / "no.csv", "--write", "--root", tmp_path)
+    assert code == 2 and "does not hold" in error and not (tmp_path / "no.csv").exists()
+    assert "no foreign image has a p-value" in lond("apply", result / "audit.csv", "--p-value", 0)[1]
     tree = tmp_path / "tree"
     assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
     assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
@@ -52,6 +59,7 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     [
         (["audit", "{missing}"], "there is no"),
         (["audit", "{missing}", "--size", "8"], "at least 16"),
+        (["audit", "{missing}", "--rate", "2"], "between 0 and 1"),
         (["apply", "{missing}"], "missing"),
         (["apply", "{missing}", "--write"], "--out"),
     ],

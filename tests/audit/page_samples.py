@@ -111,6 +111,7 @@ def make_summary(table: AuditTable) -> dict[str, object]:
         "images": len(table),
         "counts": {kind: table.verdict.count(kind) for kind in dict.fromkeys(table.verdict)},
         "rates": {"closed": rate, "open": foreign, "by_class": by_class},
+        "threshold": 1.5,
         "notes": ["Two classes have fewer than 50 images; their rates are uncertain."],
         "problems": [{"id": "cat/broken.png", "reason": "the file ends too early"}],
         "leaks": [{"train": "cat/img_00003.png", "test": "cat/img_90003.png"}],

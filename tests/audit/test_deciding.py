@@ -95,3 +95,12 @@ def test_true_classes_are_fitted_without_what_looks_foreign() -> None:
     right = (found.argmax(dim=1) == true)[~foreign].float().mean()
     assert right > (probabilities.argmax(dim=1) == true)[~foreign].float().mean() + 0.05
     assert true_classes(labels, prediction, None).shape == (count, classes)
+
+
+def test_few_images_cannot_make_certain() -> None:
+    labels = torch.arange(40) % 4
+    certain = torch.nn.functional.one_hot(labels, 4).float()
+    prediction = Prediction(certain, torch.linspace(0, 1, 40), torch.zeros(40, 1), certain)
+    found = true_classes(labels, prediction, None)
+    assert found.amax(dim=1).tolist() == pytest.approx([(40 + 1 / 4) / 41] * 40)
+    assert found.sum(dim=1).tolist() == pytest.approx([1] * 40)

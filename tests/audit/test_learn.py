@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from lond.audit.deciding import make_decision
 from lond.audit.learn import Learned, unit_features
-from lond.types import Prediction
+from lond.identify import negative_margin
+from lond.presets import on_features
+from lond.types import UNLABELLED, Prediction
 
 
 def test_features_are_unit_means_of_the_views() -> None:
@@ -39,3 +44,18 @@ def test_without_a_decision_there_are_no_p_values() -> None:
     found = learned(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, 2.0]), labels)
     assert found.decision is None
     assert found.class_p_values(labels).isnan().all()
+
+
+def test_margins_go_by_the_label_that_is_given() -> None:
+    """A copy under another label shares everything with its original but the label."""
+    config = on_features(100)
+    config = replace(config, settings=replace(config.settings, identify=replace(config.settings.identify, top=1)))
+    votes = torch.tensor([[0.7, 0.2, 0.1]])
+    denials = torch.tensor([[0.1, 0.8, 0.9]])
+    run = SimpleNamespace(config=config)
+    none = torch.zeros(1)
+    found = Learned(run, none, votes, denials, none, none, none, None)  # type: ignore[arg-type]
+    neighbour, negative = found.margins(torch.tensor([0, 0, 0]), torch.tensor([0, 1, UNLABELLED]))
+    assert neighbour.tolist() == pytest.approx([0.7 - 0.2, 0.2 - 0.7, 0.01 - 0.7])
+    expected = negative_margin(denials.double().expand(3, -1), torch.tensor([0, 1, 0]))
+    assert negative.tolist() == pytest.approx(expected.tolist())

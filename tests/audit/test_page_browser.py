@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -306,6 +307,159 @@ def test_bulk_accept_is_one_step(visit: Any, usual: Path) -> None:
     assert seen.text("#progress-text").startswith("0 of")
 
 
+def test_bulk_accept_reads_the_search_that_is_being_typed(visit: Any, usual: Path) -> None:
+    seen, table = visit(usual), make_table(ROWS)
+    said = seen.page.evaluate(
+        """() => {
+            const box = document.querySelector('#filter-text');
+            box.value = 'cat/';
+            box.dispatchEvent(new Event('input', { bubbles: true }));
+            document.querySelector('#bulk-sureness').value = '0';
+            document.querySelector('#open-bulk').click();
+            return [document.querySelector('#bulk-text').textContent, document.querySelector('#shown').textContent];
+        }"""
+    )
+    doubts = ("mislabelled", "foreign", "duplicate conflict")
+    found = sum(v in doubts and name.startswith("cat/") for v, name in zip(table.verdict, table.id, strict=True))
+    assert said[0].startswith(f"{found} suggestions will be accepted") and said[1].startswith(f"{found} of")
+    seen.page.wait_for_timeout(200)
+    seen.page.click("#bulk-accept")
+    assert seen.text("#progress-text").startswith(f"{found} of")
+
+
+def test_another_filter_keeps_the_search_that_is_being_typed(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    seen.page.evaluate(
+        """() => {
+            const [box, chip] = [document.querySelector('#filter-text'), document.querySelector('#filter-given')];
+            box.value = 'img_0012';
+            box.dispatchEvent(new Event('input', { bubbles: true }));
+            chip.dispatchEvent(new Event('change', { bubbles: true }));
+        }"""
+    )
+    assert seen.page.input_value("#filter-text") == "img_0012"
+    assert int(seen.text("#shown").split(" of ")[0]) <= 10
+
+
+def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
+    table = replace(
+        make_table(4),
+        verdict=("foreign", "foreign", "mislabelled", "foreign"),
+        confidence=(math.nan, math.nan, 0.97, math.nan),
+        p_value=(0.08, 0.0004, 0.5, math.nan),
+    )
+    seen = visit(written(tmp_path, Page("Few", table, CLASSES, {}, None, lambda row: None)))
+    seen.page.select_option("#group", "")
+    numbers = [seen.text(f'.tile[aria-posinset="{place}"] .number') for place in (1, 2, 3, 4)]
+    assert numbers == ["p < 0.001", "97 %", "p 0.08", "–"]
+    labels = seen.tiles()
+    assert "as high a score in less than 0.1 % of known images" in labels[0]
+    assert "confidence of the suggested label 97 %" in labels[1]
+    assert "p 0.08: as high a score in 8 % of known images" in labels[2]
+    assert "as high a score in 8 %" in seen.page.get_attribute('.tile[aria-posinset="3"] .main', "title")
+    seen.choose(2)
+    assert seen.text("#detail .verdict .number") == "p 0.08"
+    assert "1 − p" in seen.text(".field:has(#filter-sureness)")
+    seen.page.click("#open-bulk")
+    seen.page.fill("#bulk-sureness", "90")
+    assert "1 mislabelled, 2 foreign (p at most 0.08)" in seen.text("#bulk-text")
+
+
+def test_filters_and_order_survive_a_reload(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    page.click("#reset")
+    page.locator(".chip", has_text="foreign").click()
+    page.select_option("#filter-given", str(CLASSES.index("cat")))
+    page.fill("#filter-sureness", "20")
+    page.fill("#filter-text", "img")
+    page.select_option("#sort", "path")
+    page.select_option("#group", "verdict")
+    page.click("#tab-map")
+    page.select_option("#colour", "class")
+    page.click("#tab-review")
+    before = seen.tiles(), seen.text("#shown")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert (seen.tiles(), seen.text("#shown")) == before
+    values = {"filter-given": "3", "filter-sureness": "20", "filter-text": "img", "sort": "path", "group": "verdict"}
+    assert {name: page.input_value(f"#{name}") for name in values} == values
+    assert page.input_value("#colour") == "class" and page.locator('.chip[aria-pressed="true"]').count() == 1
+
+
+@pytest.mark.parametrize(
+    "kept", ["nonsense", "[]", '{"filter": {"verdicts": ["?", 7], "given": "99", "sureness": "x"}}']
+)
+def test_odd_kept_filters_do_no_harm(visit: Any, usual: Path, kept: str) -> None:
+    before = f"""const asUsual = Storage.prototype.getItem;
+        Storage.prototype.getItem = function (key) {{
+            return key.endsWith(':view') ? {kept!r} : asUsual.call(this, key);
+        }};"""
+    seen = visit(usual, "review", before)
+    assert int(seen.text("#shown").removeprefix("All ").split(" ")[0].replace(",", "")) > 0
+    assert seen.page.input_value("#filter-given") == ""
+
+
+def test_members_of_a_conflict_stand_side_by_side(visit: Any, tmp_path: Path) -> None:
+    table = make_table(12)
+    copies = {7: 1, 9: 4, 10: 1}
+    table = replace(
+        table,
+        verdict=tuple("duplicate conflict" if row in {1, 3, 4, 6, 7, 9, 10} else "clean" for row in range(12)),
+        label=tuple(CLASSES[row % 10] for row in range(12)),
+        confidence=tuple(0.5 + 0.04 * row for row in range(12)),
+        duplicate_of=tuple(table.id[copies[row]] if row in copies else "" for row in range(12)),
+        neighbours=tuple((table.id[{3: 6, 6: 3}.get(row, (row + 1) % 12)],) for row in range(12)),
+    )
+    seen = visit(written(tmp_path, Page("Copies", table, CLASSES, {}, None, lambda row: None)))
+    for group in ("class", "", "suggested"):
+        seen.page.select_option("#group", group)
+        places = [next(row for row in range(12) if f"_{row:05d}" in label) for label in seen.tiles()]
+        assert places == [10, 7, 1, 9, 4, 6, 3], group
+    seen.page.select_option("#sort", "unsure")
+    assert [next(row for row in range(12) if f"_{row:05d}" in label) for label in seen.tiles()][:3] == [1, 7, 10]
+
+
+def test_counts_agree_and_say_what_they_count(visit: Any, tmp_path: Path) -> None:
+    page = replace(make_page(300), class_names=(*CLASSES, "empty"))
+    seen = visit(written(tmp_path, page))
+    assert "10 classes + 1 empty" in seen.text("#subtitle")
+    listed = seen.text("#shown").split(" of ")[0]
+    assert seen.text("#progress-text") == f"0 of {listed} doubts decided"
+    seen.page.click("#reset")
+    seen.page.locator(".chip", has_text="unreadable").click()
+    seen.choose(0)
+    seen.page.keyboard.press("a")
+    assert seen.text("#progress-text") == f"0 of {listed} doubts decided"
+
+
+def test_rates_say_what_they_are_shares_of(visit: Any, tmp_path: Path) -> None:
+    wide = {"estimate": 0.1, "low": 0.0, "high": 0.53}
+    page = make_page(200)
+    rates = page.summary["rates"] | {"by_class": [{"class": "cat", "images": 3, "closed": wide, "open": None}]}
+    seen = visit(written(tmp_path, replace(page, summary=page.summary | {"rates": rates})), "overview")
+    text = seen.text("#panel-overview")
+    assert "Wrong labels among known images" in text and "Foreign images among all images" in text
+    assert text.count("100 %") >= 3
+    cell = seen.page.locator(".by-class tbody td").nth(1)
+    assert cell.inner_text() == "too few images to tell" and cell.locator(".dot").count() == 0
+    assert cell.locator(".number").get_attribute("title") == "10.0 % (0.0–53.0 %)"
+    assert seen.text(".threshold-label") == "foreign from 1.5 on" and seen.page.locator("line.threshold").count() > 3
+    ticks = [tick.replace("−", "-") for tick in seen.page.locator(".tick").all_inner_texts()]
+    assert len(ticks) >= 5 and all(float(f"{float(tick):.2g}") == float(tick) for tick in ticks)
+
+
+def test_long_labels_wrap_and_are_whole_in_the_title(visit: Any, tmp_path: Path) -> None:
+    names = ("a label of some length", "another rather long label")
+    table = replace(make_table(1), verdict=("mislabelled",), label=names[:1], suggested_label=names[1:])
+    seen = visit(written(tmp_path, Page("One", table, names, {}, None, lambda row: None)))
+    assert " → ".join(names) in seen.page.get_attribute(".tile .main", "title")
+    old, new = (seen.page.locator(f".tile .{part}").bounding_box() for part in ("from", "to"))
+    assert new["y"] >= old["y"] + old["height"] - 1
+    facts = seen.page.locator(".tile .facts").bounding_box()
+    assert facts["y"] >= new["y"] + new["height"] - 1
+
+
 def test_decisions_survive_a_reload(visit: Any, usual: Path) -> None:
     seen = visit(usual)
     seen.choose(0)
@@ -527,6 +681,71 @@ def test_map_zooms_names_and_selects(visit: Any, usual: Path) -> None:
         page.keyboard.press("+")
     page.keyboard.press("ArrowLeft")
     seen.until("Number(document.querySelector('.map').dataset.drawn) < 600")
+
+
+INK = """() => {
+    const canvas = document.querySelector('.map');
+    const { width, height } = canvas;
+    // Reading the page's own canvas twice would be warned of.
+    const copy = Object.assign(document.createElement('canvas'), { width, height });
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    const pixels = context.getImageData(0, 0, width, height).data;
+    let [left, top, right, bottom] = [width, height, 0, 0];
+    for (let at = 0; at < width * height; at += 1) {
+        if (!pixels[4 * at + 3]) continue;
+        const [x, y] = [at % width, Math.floor(at / width)];
+        [left, top] = [Math.min(left, x), Math.min(top, y)];
+        [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];
+    }
+    return [left, top, width - 1 - right, height - 1 - bottom];
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (400, 800), (1500, 500)])
+def test_whole_map_is_in_sight_and_nothing_covers_it(visit: Any, tmp_path: Path, width: int, height: int) -> None:
+    corners = [(0.0, 0.0), (3.0, 4.0), (0.0, 4.0), (3.0, 0.0)]
+    page = replace(make_page(40), positions=[corners[row % 4] for row in range(40)])
+    seen = visit(written(tmp_path, page), "map", viewport={"width": width, "height": height})
+    seen.until("document.querySelector('.map').dataset.drawn > 0")
+    assert min(seen.page.evaluate(INK)) >= 8
+    box, hint = (seen.page.locator(part).bounding_box() for part in (".map", ".hint"))
+    assert box["y"] + box["height"] <= hint["y"] and hint["y"] + hint["height"] <= height
+    seen.page.set_viewport_size({"width": width - 60, "height": height - 60})
+    seen.page.wait_for_timeout(200)
+    assert min(seen.page.evaluate(INK)) >= 8
+
+
+def test_map_hides_what_does_nothing_there_and_colours_by_class(visit: Any, usual: Path) -> None:
+    seen = visit(usual, "map")
+    page = seen.page
+    assert not page.is_visible("#sort") and not page.is_visible("#group") and not page.is_visible(".legend")
+    page.select_option("#colour", "class")
+    assert seen.text(".legend").split() == list(CLASSES)
+    colours = page.evaluate("[...document.querySelectorAll('.swatch')].map((one) => one.style.background)")
+    assert len(set(colours)) == len(CLASSES)
+    page.click("#tab-review")
+    assert page.is_visible("#sort") and page.is_visible("#group") and not page.is_visible("#colour")
+
+
+def test_legend_names_twelve_classes_at_most(visit: Any, tmp_path: Path) -> None:
+    names = tuple(f"class {number}" for number in range(30))
+    page = make_page(90)
+    table = replace(page.table, label=tuple(names[row % 30] for row in range(90)))
+    seen = visit(written(tmp_path, replace(page, table=table, class_names=names)), "map")
+    seen.page.select_option("#colour", "class")
+    assert seen.page.locator(".swatch").count() == 12 and "and 18 more classes" in seen.text(".legend")
+
+
+def test_narrow_screens_show_every_column_of_the_rates(visit: Any, usual: Path) -> None:
+    seen = visit(usual, "overview", viewport={"width": 400, "height": 800})
+    for cell in seen.page.locator(".by-class tbody tr").first.locator("th, td").all():
+        box = cell.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 400
+    wide, room = seen.page.evaluate(
+        "(() => { const n = document.querySelector('.scroll'); return [n.scrollWidth, n.clientWidth]; })()"
+    )
+    assert wide <= room
 
 
 def test_detail_leads_to_neighbours_and_repeats(visit: Any, usual: Path) -> None:

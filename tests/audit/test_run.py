@@ -155,7 +155,10 @@ def test_nothing_to_compare_is_refused_before_any_work(tmp_path: Path) -> None:
         run(tmp_path / "missing")
 
 
-@pytest.mark.parametrize("values", [{"epochs": 1}, {"neighbours": 0}, {"folds": 1}, {"folds": -1}])
+@pytest.mark.parametrize(
+    "values",
+    [{"epochs": 1}, {"neighbours": 0}, {"folds": 1}, {"folds": -1}, {"false_alarm_rate": 2}, {"false_alarm_rate": 0}],
+)
 def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
     with pytest.raises(ConfigError):
         AuditSettings(**values)

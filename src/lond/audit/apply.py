@@ -90,10 +90,14 @@ def write_corrected_csv(path: Path, plan: Plan, root: Path | None = None, *, ove
         overwrite: whether an existing file may be replaced.
 
     Raises:
-        DataError: the file exists and may not be replaced.
+        DataError: the file exists and may not be replaced, or the images are not below the root.
     """
+    if root is not None:
+        missing = [image.path for image in plan.kept if image.path and not (root / image.path).is_file()]
+        if missing:
+            raise DataError(f"{root} does not hold {_few(missing)}; give the folder that was audited as root")
     if path.exists() and not overwrite:
-        raise DataError(f"{path} exists; it may be the original, so choose another name or allow to overwrite it")
+        raise DataError(f"{path} exists; it may be the original, so choose another name or remove it")
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

@@ -80,9 +80,13 @@ def known_scores(labels: Tensor, prediction: Prediction) -> Tensor:
 
 
 def true_classes(labels: Tensor, prediction: Prediction, decision: Decision | None) -> Tensor:
-    """Return how likely each image is of each class, by its look and its given label, ``(N, C)``."""
+    """Return how likely each image is of each class, by its look and its given label, ``(N, C)`` float64.
+
+    N images cannot show that fewer than about one in N is mistaken, so one of even chances is mixed in (Laplace).
+    """
     known, central = torch.ones(2, len(labels), dtype=torch.bool)
     if decision is not None:
         known = prediction.scores <= decision.threshold
         central = decision.p_values(prediction.scores) >= CENTRAL
-    return label_posteriors(prediction.probabilities, labels, known, central)
+    found = label_posteriors(prediction.probabilities, labels, known, central).double()
+    return (found * len(labels) + 1 / found.shape[1]) / (len(labels) + 1)

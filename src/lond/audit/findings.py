@@ -65,12 +65,17 @@ class Findings:
         rows = at.tolist()
         silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
         near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
-        repeated, exact = self.groups.first.tolist(), self.groups.exact.tolist()
+        repeated = self.groups.first.tolist()
 
         def column(values: Tensor) -> tuple[float, ...]:
             found = values.tolist()
             return tuple(found[row] if row >= 0 else math.nan for row in rows)
 
+        def given(values: Tensor) -> tuple[float, ...]:
+            return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
+
+        # A copy has what was learned of its original, but a label of its own.
+        margins = learned.margins(at.clamp_min(0), self.samples.labels)
         suggested = [names[c] for c in best.indices.tolist()]
         return AuditTable(
             id=ids,
@@ -81,11 +86,11 @@ class Findings:
             confidence=tuple(
                 math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
             ),
-            neighbour_margin=column(learned.neighbour_margin),
-            negative_margin=column(learned.negative_margin),
+            neighbour_margin=given(margins[0]),
+            negative_margin=given(margins[1]),
             foreign_score=column(learned.prediction.scores),
             p_value=column(learned.p_values()),
-            duplicate_of=tuple(ids[repeated[place]] if copy else "" for place, copy in enumerate(exact)),
+            duplicate_of=tuple("" if first == place else ids[first] for place, first in enumerate(repeated)),
             reason=tuple(self.computed.unreadable.get(place, "") for place in range(len(ids))),
             neighbours=tuple(near),
         )

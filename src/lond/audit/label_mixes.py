@@ -92,7 +92,7 @@ def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_counts: Tensor | float)
 
 
 def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weighed: Tensor, seed: int = 0) -> Tensor:
-    """Return how likely each image is of each class, by its look and its label, ``(N, C)``.
+    """Return how likely each image is of each class, by its look and its label, ``(N, C)`` float64.
 
     A label says something too: most are right, and some classes are taken for certain others. The mixes behind the
     labels are fitted; how far those of a label are smoothed is chosen by predicting one half of its images from the
@@ -108,7 +108,7 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     labelled = labels >= 0
     rows = fitted & labelled
     if probabilities.shape[1] < 2 or int(rows.sum()) < 2:
-        return probabilities
+        return probabilities.double()
     table, own = probabilities[rows], labels[rows]
     chosen = choose_counts(table, own, weighed[rows], seed)
     mixes, _ = label_mixes(table, own)
@@ -117,7 +117,7 @@ def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weig
     ratios = found[labelled] / table.double().mean(dim=0).clamp_min(1e-12)
     joint = ratios * mixes[labels[labelled]]
     found[labelled] = joint / joint.sum(dim=1, keepdim=True).clamp_min(1e-300)
-    return found.to(probabilities.dtype)
+    return found
 
 
 def choose_counts(table: Tensor, labels: Tensor, weighed: Tensor, seed: int) -> Tensor:

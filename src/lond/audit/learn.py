@@ -50,9 +50,9 @@ FEWEST_KNOWN = 20
 class Learned:
     """What was learned about N images.
 
-    ``prediction`` and ``negative_margin`` ``(N,)`` are of models that did not see the image: its probabilities are
-    sharpened to fit the labels, its scores are ``foreign_scores``. ``neighbour_margin`` ``(N,)`` is of what such models
-    say of the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
+    ``prediction`` and ``denials`` ``(N, C)``, the one-vs-all negatives, are of models that did not see the image: its
+    probabilities are sharpened to fit the labels, its scores are ``foreign_scores``. ``votes`` ``(N, C)`` are what such
+    models say of the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
     ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
     frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by look and label. ``decision`` is None
     where too few images speak for it.
@@ -60,12 +60,22 @@ class Learned:
 
     run: LoadedRun
     prediction: Prediction
-    neighbour_margin: Tensor
-    negative_margin: Tensor
+    votes: Tensor
+    denials: Tensor
     embeddings: Tensor
     neighbours: Tensor
     truths: Tensor
     decision: Decision | None
+
+    def margins(self, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the neighbour and the negative margin of the images at ``rows`` ``(M,)`` under labels ``(M,)``.
+
+        The negative margin of an unlabelled image is that of the class its neighbours vote for.
+        """
+        votes = self.votes[rows]
+        own = torch.where(labels >= 0, labels, votes.argmax(dim=1))
+        top = self.run.config.settings.identify.top
+        return neighbour_margin(votes, labels, top), negative_margin(self.denials[rows].double(), own).float()
 
     def p_values(self) -> Tensor:
         """Return how likely a known image scores at least as high, ``(N,)``; NaN without a decision."""
@@ -142,14 +152,13 @@ def learn(
     near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, MOST_VOTERS), include_self=False)
     prediction = judged(prediction, samples.labels, near)
     votes = neighbour_labels(near.first(settings.neighbours), 1 - denials, settings.temperature)
-    labels = torch.where(samples.labels >= 0, samples.labels, votes.argmax(dim=1))
     decision = make_decision(samples.labels, prediction, false_alarm_rate)
     run = train(samples, "model")
     return Learned(
         run,
         prediction,
-        neighbour_margin(votes, samples.labels, settings.top),
-        negative_margin(denials.double(), labels).float(),
+        votes,
+        denials,
         describe(run, samples)[0],
         near.indices[:, :shown_neighbours],
         true_classes(samples.labels, prediction, decision),

@@ -19,7 +19,10 @@ from lond.audit.page_sprites import SIDES, Sprites, make_sprites, no_sprites
 from lond.audit.table import AuditTable
 from lond.errors import DataError
 
-SCRIPTS = ("core", "sprites", "decisions", "csv", "filters", "gallery", "detail", "map", "overview", "page")
+SCRIPTS = (
+    "core", "sprites", "decisions", "csv", "conflicts", "kept_view", "filters", "gallery", "detail",
+    "map_points", "map_stamps", "map_moves", "map", "rates", "histogram", "overview", "page",
+)  # fmt: skip
 """Parts of the page's script, in the order in which they build on each other."""
 
 _SLACK = 4096

@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,8 @@ class AuditSettings:
         """Refuse values that mean nothing."""
         if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
             raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
+        if not 0 < self.false_alarm_rate < 1:
+            raise ConfigError(f"the rate of false alarms must lie between 0 and 1, not be {self.false_alarm_rate}")
         if self.folds < 0 or self.folds == 1:
             raise ConfigError("folds must be at least 2, or 0 to choose by the number of images")
 
@@ -138,13 +140,14 @@ def _audit(
     rows, training = training_rows(samples, computed, groups)
     features = computed.features[rows.numpy()]
     planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed, cache)
+    used = replace(settings, epochs=planned.config.train.epochs, folds=settings.folds or default_folds(len(rows)))
     learned = learn(
         planned.samples,
         unit_features(features),
         planned.config,
         folder,
         runtime,
-        folds=settings.folds or default_folds(len(rows)),
+        folds=used.folds,
         together=_near_copies(groups, rows),
         shown_neighbours=settings.neighbours,
         false_alarm_rate=settings.false_alarm_rate,
@@ -157,7 +160,7 @@ def _audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         found.table(at, verdicts),
         samples.class_names,
-        found.summary(verdicts, notes, leaks) | {"settings": to_dict(settings)},
+        found.summary(verdicts, notes, leaks) | {"settings": to_dict(used)},
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         found.thumbnail,

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
 from lond.audit.deciding import FALSE_ALARM_RATE
+from lond.audit.link_tree import CLASSES
 from lond.audit.result import PAGE, Audit
 from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
@@ -19,9 +20,13 @@ from lond.errors import ConfigError
 from lond.frozen.extractors import ExtractorSettings
 from lond.runs.frozen import named_bars
 from lond.train.runtime import RuntimeSettings
+from lond.types import Verdict
 
 SHOWN = 10
 """Files that could not be used, of which this many are printed."""
+
+VAGUE = 50
+"""Points between the ends of an interval from which on it tells nothing."""
 
 
 def audit(
@@ -90,15 +95,16 @@ def apply(
     drop_undecided: Annotated[
         bool, typer.Option("--drop-undecided", help="Leave out what the audit is not sure about.")
     ] = False,
-    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Keep one of exact copies.")] = False,
+    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Keep one of copies, exact or near.")] = False,
     new_labels: Annotated[bool, typer.Option("--new-labels", help="Accept decided labels that are no class.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
 ) -> None:
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
+    judged = read_audit(table)
     plan = plan_corrections(
-        read_audit(table),
+        judged,
         read_decisions(decisions) if decisions else None,
         min_confidence=confidence,
         drop_foreign=not keep_foreign,
@@ -108,15 +114,22 @@ def apply(
         allow_new_labels=new_labels,
     )
     out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
+    foreign = [p for p, told in zip(judged.p_value, judged.verdict, strict=True) if told == Verdict.FOREIGN]
+    if foreign and min(foreign) > p_value and not keep_foreign:
+        out.print(f"note: no foreign image has a p-value of at most {p_value:g} (--p-value); least: {min(foreign):.2g}")
     if not write or save is None:
         out.print("nothing was written; add --out and --write to do so")
         return
     if save.suffix == ".csv":
         write_corrected_csv(save, plan, root)
+        if root is None and not all((save.parent / image.path).is_file() for image in plan.kept[:SHOWN]):
+            out.print("note: the paths in it do not lead to files from where it lies; --root says what they start from")
     elif root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
     else:
-        write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
+        tree = write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
+        if any(name != folder for name, folder in tree.folders.items()):
+            out.print(f"note: names of classes that could harm as folders were changed; {CLASSES} in it lists them")
     out.print(f"written: {save}", markup=False, soft_wrap=True)
 
 
@@ -129,7 +142,8 @@ def _print_summary(found: Audit) -> None:
         share = found.summary["rates"].get(name)
         if share:
             low, high = 100 * share["low"], 100 * share["high"]
-            out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %)")
+            doubt = "; too few images to tell" if high - low > VAGUE else ""
+            out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
     problems = found.summary["problems"]
     notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
     if len(problems) > SHOWN:

@@ -16,6 +16,10 @@ PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 """Parameters stay in 32 bits; mixed runs the networks in half precision."""
 
 
+ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps")
+"""What to compute on; "auto" takes the best there is, "gpu" is "cuda" or "mps"."""
+
+
 @dataclass(frozen=True)
 class RuntimeSettings:
     """Where and how to compute.
@@ -25,7 +29,7 @@ class RuntimeSettings:
     """
 
     accelerator: str = "auto"
-    """"cpu", "gpu", "mps" or "auto"."""
+    """One of ``ACCELERATORS``."""
     devices: int = 1
     """Processes on this machine; a batch is divided among all processes."""
     num_nodes: int = 1
@@ -46,6 +50,8 @@ class Runtime:
         settings = settings or RuntimeSettings()
         if settings.devices < 1 or settings.num_nodes < 1:
             raise ConfigError("devices and num_nodes must be at least 1")
+        if settings.accelerator not in ACCELERATORS:
+            raise ConfigError(f"accelerator {settings.accelerator!r} is unknown; use one of {', '.join(ACCELERATORS)}")
         if settings.precision not in PRECISIONS:
             raise ConfigError(f"precision {settings.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
         if settings.threads:

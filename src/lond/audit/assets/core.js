@@ -47,7 +47,7 @@ const summary = payload.summary || {};
 const STYLES = {
   mislabelled: { mark: "▲", colour: "--mislabelled", means: "belongs to another class" },
   foreign: { mark: "■", colour: "--foreign", means: "belongs to no known class" },
-  "duplicate conflict": { mark: "◆", colour: "--duplicate", means: "repeated under different labels" },
+  "duplicate conflict": { mark: "◆", colour: "--duplicate", means: "repeated under different labels", short: "conflict" },
   unlabelled: { mark: "✚", colour: "--unlabelled", means: "had no label" },
   clean: { mark: "●", colour: "--clean", means: "agrees with its label" },
   unreadable: { mark: "✕", colour: "--unreadable", means: "cannot be opened" },
@@ -62,6 +62,7 @@ const counts = new Uint32Array(verdictNames.length);
 for (let row = 0; row < N; row += 1) counts[verdict[row]] += 1;
 const CLEAN = verdictNames.indexOf("clean");
 const FOREIGN = verdictNames.indexOf("foreign");
+const CONFLICT = verdictNames.indexOf("duplicate conflict");
 const UNREADABLE = verdictNames.indexOf("unreadable");
 
 const number = new Intl.NumberFormat("en-GB");
@@ -70,6 +71,21 @@ const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share
 const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
 // Never round up to certainty.
 const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, Math.round(1000 * share) / 10)} %` : "–");
+
+// A p-value is no probability of being foreign, so it is never shown as a share of sureness.
+const twoDigits = (value) => Number(value.toPrecision(2));
+const isJudgedByP = (row) => verdict[row] === FOREIGN && Number.isFinite(scores.p_value[row]);
+function strength(row) {
+  if (!isJudgedByP(row)) return sure(scores.sureness[row]);
+  const p = scores.p_value[row];
+  return p < 0.001 ? "p < 0.001" : `p ${twoDigits(p)}`;
+}
+function strengthInWords(row) {
+  if (!Number.isFinite(scores.sureness[row])) return "";
+  if (!isJudgedByP(row)) return `confidence of the suggested label ${sure(scores.sureness[row])}`;
+  const p = scores.p_value[row];
+  return `${strength(row)}: as high a score in ${p < 0.001 ? "less than 0.1" : twoDigits(100 * p)} % of known images`;
+}
 
 // Text of strangers, made harmless to look at: what cannot be seen becomes visible, what is too long loses its middle.
 function show(text, limit = 160) {

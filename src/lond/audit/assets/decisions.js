@@ -8,7 +8,10 @@ const done = [];
 const undone = [];
 let decided = 0;
 let decidedFlagged = 0;
-const flagged = N - counts[CLEAN];
+// The same verdicts that the list shows at first.
+const DOUBTS = ["mislabelled", "foreign", "duplicate conflict"];
+const isDoubt = verdictNames.map((name) => DOUBTS.includes(name));
+const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), 0);
 const STORAGE_KEY = `lond-audit:${payload.key}`;
 let storageWorks = true;
 let saveTimer = 0;
@@ -37,7 +40,7 @@ function decisionText(row) {
 function put(row, code, label) {
   const change = (code ? 1 : 0) - (decisions[row] ? 1 : 0);
   decided += change;
-  if (verdict[row] !== CLEAN) decidedFlagged += change;
+  if (isDoubt[verdict[row]]) decidedFlagged += change;
   decisions[row] = code;
   chosen[row] = code === RELABEL ? label : NONE;
 }

@@ -6,7 +6,7 @@ const SCORE_NAMES = {
   neighbour_margin: ["Neighbour margin", "how far the neighbours support the given label"],
   negative_margin: ["Negative margin", "how far the classifier stands behind it"],
   foreign_score: ["Foreign score", "larger is more foreign"],
-  p_value: ["p-value", "share of known images that look at least as foreign"],
+  p_value: ["p-value", "share of known images with as high a score"],
 };
 let repeatedBy = null;
 
@@ -62,7 +62,10 @@ function verdictLine(row) {
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
     make("span", { text: styleOf(verdictOf(row)).means }));
-  if (Number.isFinite(scores.sureness[row])) verdictText.append(make("span", { class: "number", text: `${sure(scores.sureness[row])} sure` }));
+  if (Number.isFinite(scores.sureness[row])) {
+    const short = isJudgedByP(row) ? strength(row) : `confidence ${strength(row)}`;
+    verdictText.append(make("span", { class: "number", text: short, title: strengthInWords(row) }));
+  }
   return [verdictText, labelsLine];
 }
 

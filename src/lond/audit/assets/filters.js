@@ -2,7 +2,8 @@
 
 const filter = { verdicts: new Set(), given: "", suggested: "", decision: "", sureness: 0, text: "" };
 const arrangement = { sort: "surest", group: "class" };
-const ATTENTION = verdictsInOrder.filter((code) => ["mislabelled", "foreign", "duplicate conflict"].includes(verdictNames[code]) && counts[code]);
+const ATTENTION = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]);
+let searchTimer = 0;
 let searchable = null;
 let pathRank = null;
 
@@ -45,7 +46,9 @@ function groupKeys() {
   if (!arrangement.group) return keys;
   const classes = { class: given, suggested }[arrangement.group];
   for (let row = 0; row < N; row += 1) {
-    keys[row] = rankOfVerdict[verdict[row]] * (labels.length + 1) + (classes ? classes[row] + 1 : 0);
+    // The members of a conflict differ in their class, and should stand side by side.
+    const ofClass = classes && verdict[row] !== CONFLICT;
+    keys[row] = rankOfVerdict[verdict[row]] * (labels.length + 1) + (ofClass ? classes[row] + 1 : 0);
   }
   return keys;
 }
@@ -53,12 +56,32 @@ function groupKeys() {
 // A row of a group stands for its heading.
 function groupTitle(row) {
   const parts = [verdictOf(row)];
+  if (verdict[row] === CONFLICT) return [...parts, "copies of a picture side by side"];
   if (arrangement.group === "class") parts.push(given[row] === NONE ? "no given label" : `given as ${labelName(given[row])}`);
   if (arrangement.group === "suggested") parts.push(suggested[row] === NONE ? "no suggestion" : `suggested ${labelName(suggested[row])}`);
   return parts;
 }
 
+// In what order the found rows stand: by group, then by key; a conflict stands where its first member does.
+function inOrder(found, groups) {
+  const keys = sortKeys();
+  const first = keys.slice();
+  for (const row of found) first[conflictOf[row]] = Infinity;
+  for (const row of found) first[conflictOf[row]] = Math.min(first[conflictOf[row]], keys[row]);
+  for (const row of found) first[row] = first[conflictOf[row]];
+  const foreign = scores.foreign_score;
+  const sign = arrangement.sort === "unsure" ? -1 : 1;
+  const tie = (a, b) => (foreign[a] === foreign[b] || Number.isNaN(foreign[a] - foreign[b]) ? a - b : sign * (foreign[b] - foreign[a]));
+  const within = (a, b) => conflictOf[a] - conflictOf[b] || (keys[a] === keys[b] ? a - b : keys[a] - keys[b]);
+  // p-values repeat: among equally sure foreign images the score decides.
+  const equal = (a, b) => (verdict[a] === FOREIGN && verdict[b] === FOREIGN ? tie(a, b) : within(a, b));
+  return found.sort((a, b) => groups[a] - groups[b] || (first[a] === first[b] ? equal(a, b) : first[a] - first[b]));
+}
+
 function refresh() {
+  clearTimeout(searchTimer);
+  searchTimer = 0;
+  filter.text = $("filter-text").value;
   const words = filter.text.trim().toLowerCase();
   if (words && !searchable) {
     searchable = Array.from({ length: N }, (_, row) => (pathOf === idOf ? idOf(row) : `${idOf(row)}\n${pathOf(row)}`).toLowerCase());
@@ -69,13 +92,7 @@ function refresh() {
     if (state.passes[row]) found.push(row);
   }
   const groups = groupKeys();
-  const keys = sortKeys();
-  const foreign = scores.foreign_score;
-  const sign = arrangement.sort === "unsure" ? -1 : 1;
-  const tie = (a, b) => (foreign[a] === foreign[b] || Number.isNaN(foreign[a] - foreign[b]) ? a - b : sign * (foreign[b] - foreign[a]));
-  // p-values repeat: among equally sure foreign images the score decides.
-  found.sort((a, b) => groups[a] - groups[b] || (keys[a] === keys[b] ? (verdict[a] === FOREIGN && verdict[b] === FOREIGN ? tie(a, b) : a - b) : keys[a] - keys[b]));
-  state.view = Int32Array.from(found);
+  state.view = Int32Array.from(inOrder(found, groups));
   state.groups = [];
   for (let at = 0; at < found.length; at += 1) {
     const last = state.groups[state.groups.length - 1];
@@ -86,7 +103,21 @@ function refresh() {
   const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + (filter.sureness > 0);
   $("filters-active").textContent = active ? `(${active} active)` : "";
   $("open-bulk").disabled = !found.length;
+  keepView();
   emit("view");
+}
+
+// Whoever reads the filtered rows must not get those of a search that is still being typed.
+const settleFilters = () => { if (searchTimer) refresh(); };
+
+// For a class that is not in the list any more the control falls back, and with it the filter.
+function takeChoices(kept) {
+  for (const name of ["given", "suggested", "decision"]) filter[name] = $(`filter-${name}`).value ||= "";
+  for (const name of ["sort", "group", "colour"]) {
+    const offered = [...$(name).options].map((option) => option.value);
+    if (offered.includes(kept[name])) $(name).value = kept[name];
+  }
+  Object.assign(arrangement, { sort: $("sort").value, group: $("group").value });
 }
 
 // What an empty gallery should say.
@@ -104,7 +135,7 @@ function setFilter(changes, thenRefresh = true) {
   $("filter-given").value = filter.given;
   $("filter-suggested").value = filter.suggested;
   $("filter-decision").value = filter.decision;
-  if ($("filter-text").value !== filter.text) $("filter-text").value = filter.text;
+  if ("text" in changes) $("filter-text").value = filter.text;
   $("filter-sureness").value = Math.round(100 * filter.sureness);
   $("sureness-text").textContent = filter.sureness ? percent(filter.sureness) : "any";
   for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(filter.verdicts.has(Number(chip.dataset.code))));
@@ -143,13 +174,15 @@ function setUpFilters() {
   $("filter-suggested").addEventListener("change", (event) => setFilter({ suggested: event.target.value }));
   $("filter-decision").addEventListener("change", (event) => setFilter({ decision: event.target.value }));
   $("filter-sureness").addEventListener("input", (event) => setFilter({ sureness: event.target.value / 100 }));
-  let timer = 0;
-  $("filter-text").addEventListener("input", (event) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => setFilter({ text: event.target.value }), 120);
+  $("filter-text").addEventListener("input", () => {
+    clearTimeout(searchTimer);
+    searchTimer = setTimeout(refresh, 120);
   });
+  $("filter-text").addEventListener("change", settleFilters);
   $("sort").addEventListener("change", (event) => { arrangement.sort = event.target.value; refresh(); });
   $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
   $("reset").addEventListener("click", () => setFilter({ ...NO_FILTER, verdicts: new Set() }));
-  setFilter({ verdicts: new Set(ATTENTION) }, false);
+  const kept = keptView();
+  setFilter(kept ? kept.filter : { verdicts: new Set(ATTENTION) }, false);
+  if (kept) takeChoices(kept);
 }

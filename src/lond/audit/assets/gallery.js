@@ -4,7 +4,7 @@ const gallery = $("gallery");
 const board = $("canvas");
 const GAP = 10;
 const HEADING = 44;
-const CAPTION = 62;
+const CAPTION = 78;
 const tiles = new Map();
 const headings = new Map();
 let layout = { columns: 1, side: 120, blocks: [], height: 0 };
@@ -23,6 +23,7 @@ function measure() {
   });
   layout = { columns: columnsThatFit, side, blocks, height: y };
   board.style.height = `${y}px`;
+  board.style.setProperty("--caption", `${CAPTION}px`);
 }
 
 function blockAt(place) {
@@ -95,7 +96,7 @@ const change = (row) => {
 function tileLabel(row) {
   const [from, to] = change(row);
   const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
-  if (Number.isFinite(scores.sureness[row])) parts.push(`sureness ${sure(scores.sureness[row])}`);
+  if (Number.isFinite(scores.sureness[row])) parts.push(strengthInWords(row));
   return `${parts.join(", ")}, ${decisionText(row)}`;
 }
 
@@ -107,13 +108,14 @@ function makeTile(place) {
   tile.style.height = `${layout.side + CAPTION}px`;
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
-  const main = make("button", { class: "main", tabindex: "-1", onclick: () => select(row, { open: true }) },
+  const names = to ? `${from} → ${to}` : from;
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), strengthInWords(row)].filter(Boolean).join("\n"), onclick: () => select(row, { open: true }) },
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? "from" : "", text: from }), to ? make("span", { text: "→" }) : null, to ? make("bdi", { class: "to", text: to }) : null),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: verdictOf(row) }),
-        make("span", { class: "number", text: sure(scores.sureness[row]) }))),
+        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null),
+      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: styleOf(verdictOf(row)).short ?? verdictOf(row) }),
+        make("span", { class: "number", text: strength(row) }))),
     make("span", { class: "stamp" }));
   tile.append(main,
     make("span", { class: "quick" },
@@ -185,6 +187,7 @@ function select(row, { open = false, focus = false } = {}) {
 
 // Move in the list by places, or by lines of the same group and its neighbours.
 function moveBy(places) {
+  settleFilters();
   if (!state.view.length) return;
   const at = state.current === NONE ? NONE : placeOfRow[state.current];
   const next = at === NONE ? 0 : Math.min(state.view.length - 1, Math.max(0, at + places));
@@ -213,6 +216,7 @@ function moveLine(direction) {
 const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign"];
 
 function decideRow(row, code, label = NONE) {
+  settleFilters();
   if (code === ACCEPT && !leaves(row) && proposedLabel(row) === NONE) return say("There is no suggestion to accept: choose a label");
   const outcome = code === RELABEL ? labelName(label) : code === ACCEPT ? proposal(row) : code === REJECT ? `stays ${labelName(given[row])}` : "";
   const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;

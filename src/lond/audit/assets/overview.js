@@ -1,4 +1,4 @@
-// The overview: counts, rates, scores and what is taken for what; and what the page itself is.
+// The overview: counts, scores and what is taken for what; and what the page itself is.
 
 const asList = (value) => (Array.isArray(value) ? value : []);
 const block = (title, lead, ...content) => make("section", { class: "block" }, make("h2", { text: title }), lead ? make("p", { class: "lead", text: lead }) : null, ...content);
@@ -27,94 +27,6 @@ function verdictCards() {
       make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" })));
   }
   return [strip, cards];
-}
-
-const isRate = (rate) => rate && Number.isFinite(rate.estimate);
-
-function interval(rate, top, colour) {
-  const track = make("span", { class: "track", "aria-hidden": "true" });
-  if (!isRate(rate)) return track;
-  const low = Number.isFinite(rate.low) ? rate.low : rate.estimate;
-  const high = Number.isFinite(rate.high) ? rate.high : rate.estimate;
-  const band = make("span", { class: "band" });
-  band.style.left = `${(100 * low) / top}%`;
-  band.style.width = `${(100 * Math.max(0, high - low)) / top}%`;
-  const dot = make("span", { class: "dot" });
-  dot.style.left = `${(100 * rate.estimate) / top}%`;
-  for (const node of [band, dot]) node.style.background = `var(${colour})`;
-  track.append(band, dot);
-  return track;
-}
-
-function rateText(rate) {
-  if (!isRate(rate)) return "–";
-  const range = Number.isFinite(rate.low) && Number.isFinite(rate.high) ? ` (${(100 * rate.low).toFixed(1)}–${percent(rate.high, 1)})` : "";
-  return `${percent(rate.estimate, 1)}${range}`;
-}
-
-function rateSection() {
-  const rates = summary.rates;
-  const byClass = asList(rates?.by_class);
-  if (!rates || (!isRate(rates.closed) && !isRate(rates.open) && !byClass.length)) return null;
-  const kinds = [["closed", "Mislabelled", "--mislabelled"], ["open", "Foreign", "--foreign"]];
-  const topOf = (entries) => Math.max(0.01, ...entries.flatMap((entry) => kinds.map(([kind]) => entry[kind]?.high ?? entry[kind]?.estimate ?? 0))) * 1.05;
-  const overall = make("div", { class: "rates" }, ...kinds.map(([kind, name, colour]) => make("div", { class: "rate" },
-    make("span", { class: "card-name" }, markOf(name.toLowerCase()), make("b", { text: name })), interval(rates[kind], topOf([rates]), colour),
-    make("span", { class: "number", text: rateText(rates[kind]) }))));
-  const section = block("Estimated share of wrong labels", "With the interval that the estimate leaves open.", overall);
-  if (byClass.length) section.append(rateTable(byClass, kinds, topOf(byClass)));
-  return section;
-}
-
-function rateTable(byClass, kinds, top) {
-  const line = (entry) => make("tr", {}, make("th", { scope: "row", dir: "auto", text: show(entry.class, 60) }),
-    make("td", { class: "number", text: Number.isFinite(entry.images) ? number.format(entry.images) : "–" }),
-    ...kinds.map(([kind, , colour]) => make("td", {}, make("div", { class: "with-track" }, interval(entry[kind], top, colour), make("span", { class: "number", text: rateText(entry[kind]) })))));
-  const body = make("tbody", {}, ...byClass.slice(0, 12).map(line));
-  const table = make("table", { class: "by-class" }, make("caption", { text: "By given class" }),
-    make("thead", {}, make("tr", {}, ...["Class", "Images", "Mislabelled", "Foreign"].map((text) => make("th", { scope: "col", text })))), body);
-  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates by class" }, table);
-  if (byClass.length > 12) {
-    const more = make("button", { text: `Show all ${number.format(byClass.length)} classes`, onclick: () => { body.replaceChildren(...byClass.map(line)); more.remove(); } });
-    return make("div", {}, box, more);
-  }
-  return box;
-}
-
-// Bars of one score, a line a verdict on a common axis; far values are counted at the ends.
-function histogram(values, title, lead) {
-  const known = Float64Array.from(values.filter(Number.isFinite)).sort();
-  if (!known.length) return null;
-  const at = (share) => known[Math.min(known.length - 1, Math.floor(share * known.length))];
-  let [low, high] = [at(0.001), at(0.999)];
-  if (low === high) [low, high] = [low - 0.5, high + 0.5];
-  const BINS = 56;
-  const lines = verdictsInOrder.map((code) => ({ code, bins: new Uint32Array(BINS), total: 0, sum: [] }));
-  const byCode = Object.fromEntries(lines.map((line) => [line.code, line]));
-  for (let row = 0; row < N; row += 1) {
-    if (!Number.isFinite(values[row])) continue;
-    const bin = Math.min(BINS - 1, Math.max(0, Math.floor(((values[row] - low) / (high - low)) * BINS)));
-    byCode[verdict[row]].bins[bin] += 1;
-    byCode[verdict[row]].sum.push(values[row]);
-  }
-  const chart = make("div", { class: "histogram" });
-  for (const { code, bins, sum } of lines) {
-    if (!sum.length) continue;
-    const name = verdictNames[code];
-    const tallest = Math.max(...bins);
-    const middle = sum.sort((a, b) => a - b)[sum.length >> 1];
-    const bars = svg("svg", { viewBox: `0 0 ${BINS} 40`, preserveAspectRatio: "none", role: "img", "aria-label": `${name}: ${count(sum.length, "image")}, median ${figure(middle)}` });
-    bins.forEach((value, bin) => {
-      if (!value) return;
-      const tall = Math.max(1.2, (38 * value) / tallest);
-      bars.append(svg("rect", { x: bin + 0.08, y: 40 - tall, width: 0.84, height: tall }));
-    });
-    bars.style.fill = `var(${styleOf(name).colour})`;
-    chart.append(make("div", { class: "hist-name" }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(sum.length) })), bars);
-  }
-  const end = (value, sign, cut) => make("span", { text: `${cut ? sign : ""}${Number(value.toPrecision(3))}`.replace("-", "−") });
-  chart.append(make("span"), make("div", { class: "axis" }, end(low, "≤ ", known[0] < low), end((low + high) / 2, "", false), end(high, "≥ ", known[known.length - 1] > high)));
-  return make("section", { class: "block half" }, make("h3", { text: title }), make("p", { class: "lead", text: lead }), chart);
 }
 
 function confusions() {
@@ -202,7 +114,7 @@ function textList(title, lead, texts) {
 
 function setUpOverview() {
   const histograms = [
-    histogram(scores.foreign_score, "Foreign score", "Larger is more foreign. Each line is scaled to its own tallest bar."),
+    histogram(scores.foreign_score, "Foreign score", "Larger is more foreign. Each line is scaled to its own tallest bar.", summary.threshold ?? NaN),
     histogram(scores.neighbour_margin, "Neighbour margin", "How far the neighbours support the given label."),
   ].filter(Boolean);
   const problems = asList(summary.problems).map((problem) => (problem && typeof problem === "object" ? `${problem.id ?? "?"} — ${problem.reason ?? ""}` : plain(problem)));
@@ -226,7 +138,8 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because the most suspicious come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "Sureness is 1 − p-value for images judged foreign, else the confidence of the suggested label.",
+    "The percentage of an image is the confidence of its suggested label. Images judged foreign show a p-value instead: the share of known images with as high a foreign score. It is no probability of being foreign; for sorting and filtering 1 − p stands in the place of the confidence.",
+    "Doubts are the images judged mislabelled, foreign or duplicate conflict; the list shows them at first, and the progress at the top counts them. You may decide on any other image as well.",
     "Decisions are kept in this browser under a fingerprint of the table. They leave it only when you download them.",
   ];
   return lines.map((text) => make("p", { text }));

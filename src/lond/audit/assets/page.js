@@ -17,6 +17,8 @@ function openTab(tab) {
   }
   const working = tab === "review" || tab === "map";
   $("workspace").hidden = !working;
+  $("sort-field").hidden = $("group-field").hidden = tab === "map";
+  $("colour-field").hidden = tab !== "map" || !points;
   $("tip").hidden = true;
   detail.classList.remove("open");
   if (tab === "review") {
@@ -43,7 +45,8 @@ function setUpTabs() {
 }
 
 function showProgress() {
-  $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} decided` : "nothing to decide";
+  $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
+  $("progress-text").title = "Doubts are the images judged mislabelled, foreign or duplicate conflict. Decisions on other images count under Decisions.";
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
@@ -93,17 +96,25 @@ function runKey(event) {
   return false;
 }
 
+let bulkFound = [];
+
 function bulkRows() {
+  settleFilters();
   const least = Number($("bulk-sureness").value) / 100;
   return state.view.filter((row) => !decisions[row] && scores.sureness[row] >= least && (leaves(row) || proposedLabel(row) !== NONE));
 }
 
+function highestP(rows) {
+  const highest = rows.reduce((most, row) => (isJudgedByP(row) ? Math.max(most, scores.p_value[row]) : most), NONE);
+  return highest === NONE ? "" : ` (p at most ${Math.ceil(1000 * highest) / 1000})`;
+}
+
 function describeBulk() {
-  const rows = bulkRows();
+  const rows = bulkFound = bulkRows();
   const tally = verdictsInOrder.map((code) => [code, rows.filter((row) => verdict[row] === code).length]).filter(([, n]) => n);
   $("bulk-text").textContent = rows.length
-    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}`).join(", ")}. One undo takes all back.`
-    : "No image is left at this sureness.";
+    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. One undo takes all back.`
+    : "No undecided image reaches this value.";
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
@@ -114,9 +125,11 @@ function setUpDialogs() {
   $("open-decisions").addEventListener("click", () => $("decisions").showModal());
   $("open-bulk").addEventListener("click", () => { describeBulk(); $("bulk").showModal(); });
   $("bulk-sureness").addEventListener("input", describeBulk);
+  for (const signal of ["view", "decided"]) on(signal, () => { if ($("bulk").open) describeBulk(); });
   $("bulk-cancel").addEventListener("click", () => $("bulk").close());
   $("bulk-accept").addEventListener("click", () => {
-    const rows = bulkRows();
+    // What was said is what is accepted.
+    const rows = bulkFound;
     $("bulk").close();
     if (rows.length) decide(rows, ACCEPT, NONE, `Accepted ${count(rows.length, "suggestion")}`);
   });
@@ -139,9 +152,17 @@ function setUpDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 }
 
+// Classes without images are told apart, or the number would agree with no list.
+function countOfClasses() {
+  const used = new Set(given);
+  used.delete(NONE);
+  const named = Math.max(payload.classes, used.size);
+  return `${count(used.size, "class", "classes")}${named > used.size ? ` + ${number.format(named - used.size)} empty` : ""}`;
+}
+
 function start() {
   $("title").textContent = show(payload.title, 200);
-  $("subtitle").textContent = `${count(N, "image")} · ${count(payload.classes, "class", "classes")}`;
+  $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}`;
   // Only narrow screens can fold the filters away.
   const narrow = window.matchMedia("(max-width: 760px)");
   const fold = () => { $("filters").open = !narrow.matches; };

@@ -1,0 +1,75 @@
+// Bars of one score, a line a verdict on a common axis; far values are counted at the ends.
+
+const BINS = 56;
+
+// Ends of the axis, without the few farthest values but with the threshold.
+function axisOf(known, threshold) {
+  const at = (share) => known[Math.min(known.length - 1, Math.floor(share * known.length))];
+  let [low, high] = [at(0.001), at(0.999)];
+  if (Number.isFinite(threshold)) [low, high] = [Math.min(low, threshold), Math.max(high, threshold)];
+  if (low === high) [low, high] = [low - 0.5, high + 0.5];
+  return { low, high, isCut: known[0] < low || known[known.length - 1] > high, place: (value) => (value - low) / (high - low) };
+}
+
+// Round values inside the axis: multiples of 1, 2 or 5 times a power of ten.
+function ticksOf({ low, high }) {
+  const rough = (high - low) / 6;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((times) => times * power >= rough * 0.999);
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const ticks = [];
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + 1e-9 * step; at += 1) ticks.push({ value: at * step, text: Number((at * step).toFixed(digits)) });
+  return ticks;
+}
+
+function binned(values, axis) {
+  const lines = verdictNames.map(() => ({ bins: new Uint32Array(BINS), values: [] }));
+  for (let row = 0; row < N; row += 1) {
+    if (!Number.isFinite(values[row])) continue;
+    const line = lines[verdict[row]];
+    line.bins[Math.min(BINS - 1, Math.max(0, Math.floor(axis.place(values[row]) * BINS)))] += 1;
+    line.values.push(values[row]);
+  }
+  return lines;
+}
+
+function barsOf(name, { bins, values }, thresholdAt) {
+  const tallest = Math.max(...bins);
+  const middle = values.sort((a, b) => a - b)[values.length >> 1];
+  const bars = svg("svg", { viewBox: `0 0 ${BINS} 40`, preserveAspectRatio: "none", role: "img", "aria-label": `${name}: ${count(values.length, "image")}, median ${figure(middle)}` });
+  bins.forEach((value, bin) => {
+    if (!value) return;
+    const tall = Math.max(1.2, (38 * value) / tallest);
+    bars.append(svg("rect", { x: bin + 0.08, y: 40 - tall, width: 0.84, height: tall }));
+  });
+  const x = BINS * thresholdAt;
+  if (Number.isFinite(x)) bars.append(svg("line", { class: "threshold", x1: x, x2: x, y1: 0, y2: 40 }));
+  bars.style.fill = `var(${styleOf(name).colour})`;
+  return [make("div", { class: "hist-name" }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(values.length) })), bars];
+}
+
+function axisLine(axis, threshold) {
+  const put = (value, text, name) => {
+    const node = make("span", { class: name, text: String(text).replace("-", "−") });
+    node.style.left = `${100 * axis.place(value)}%`;
+    return node;
+  };
+  const line = make("div", { class: "ticks" }, ...ticksOf(axis).map(({ value, text }) => put(value, text, "tick")));
+  if (!Number.isFinite(threshold)) return [line];
+  const label = put(threshold, `foreign from ${twoDigits(threshold)} on`, "threshold-label");
+  // Moved back by its own place, the text stays inside at either end.
+  label.style.transform = `translateX(${-100 * axis.place(threshold)}%)`;
+  return [make("div", { class: "ticks" }, label), line];
+}
+
+function histogram(values, title, lead, threshold = NaN) {
+  const known = Float64Array.from(values.filter(Number.isFinite)).sort();
+  if (!known.length) return null;
+  const axis = axisOf(known, threshold);
+  const chart = make("div", { class: "histogram" });
+  const lines = binned(values, axis);
+  for (const code of verdictsInOrder) if (lines[code].values.length) chart.append(...barsOf(verdictNames[code], lines[code], axis.place(threshold)));
+  for (const line of axisLine(axis, threshold)) chart.append(make("span"), line);
+  const note = axis.isCut ? `${lead} The few values beyond the axis are counted at its ends.` : lead;
+  return make("section", { class: "block half" }, make("h3", { text: title }), make("p", { class: "lead", text: note }), chart);
+}

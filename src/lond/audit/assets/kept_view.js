@@ -1,0 +1,29 @@
+// Filters, order and colours, kept for a reload of the page in the same tab of the browser.
+
+const VIEW_KEY = `${STORAGE_KEY}:view`;
+
+function keepView() {
+  const verdicts = [...filter.verdicts].map((code) => verdictNames[code]);
+  const view = { filter: { ...filter, verdicts }, ...arrangement, colour: $("colour").value };
+  try { sessionStorage.setItem(VIEW_KEY, JSON.stringify(view)); } catch { /* a page without a memory begins anew */ }
+}
+
+// What was kept, with anything odd left out; null if there is nothing.
+function keptView() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(VIEW_KEY));
+    if (!kept) return null;
+    const text = (name) => (typeof kept.filter[name] === "string" ? kept.filter[name] : "");
+    const least = Number(kept.filter.sureness);
+    return {
+      ...kept,
+      filter: {
+        given: text("given"), suggested: text("suggested"), decision: text("decision"), text: text("text"),
+        sureness: least > 0 && least <= 1 ? least : 0,
+        verdicts: new Set(kept.filter.verdicts.map((name) => verdictNames.indexOf(name)).filter((code) => code >= 0)),
+      },
+    };
+  } catch {
+    return null;
+  }
+}

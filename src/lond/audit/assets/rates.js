@@ -1,0 +1,68 @@
+// Estimated rates with their intervals, all on one axis from 0 to 100 %.
+
+const isRate = (rate) => rate && Number.isFinite(rate.estimate);
+const RATE_KINDS = [
+  { kind: "closed", verdict: "mislabelled", name: "Wrong labels", among: "among known images", colour: "--mislabelled" },
+  { kind: "open", verdict: "foreign", name: "Foreign images", among: "among all images", colour: "--foreign" },
+];
+// An interval wider than this says nothing that a person could use.
+const WIDEST = 0.5;
+const lowOf = (rate) => (Number.isFinite(rate.low) ? rate.low : rate.estimate);
+const highOf = (rate) => (Number.isFinite(rate.high) ? rate.high : rate.estimate);
+const isTooWide = (rate) => isRate(rate) && highOf(rate) - lowOf(rate) > WIDEST;
+
+function interval(rate, colour) {
+  const track = make("span", { class: "track", "aria-hidden": "true" });
+  if (!isRate(rate)) return track;
+  const band = make("span", { class: "band" });
+  band.style.left = `${100 * lowOf(rate)}%`;
+  band.style.width = `${100 * Math.max(0, highOf(rate) - lowOf(rate))}%`;
+  const dot = make("span", { class: "dot" });
+  dot.style.left = `${100 * rate.estimate}%`;
+  for (const node of [band, dot]) node.style.background = `var(${colour})`;
+  track.append(band, ...(isTooWide(rate) ? [] : [dot]));
+  return track;
+}
+
+const percentAxis = () => make("span", { class: "axis", "aria-hidden": "true" }, ...["0 %", "50 %", "100 %"].map((text) => make("span", { text })));
+
+function rateNumbers(rate) {
+  if (!isRate(rate)) return "–";
+  const range = Number.isFinite(rate.low) && Number.isFinite(rate.high) ? ` (${(100 * rate.low).toFixed(1)}–${percent(rate.high, 1)})` : "";
+  return `${percent(rate.estimate, 1)}${range}`;
+}
+
+function rateText(rate) {
+  if (!isTooWide(rate)) return make("span", { class: "number", text: rateNumbers(rate) });
+  return make("span", { class: "number", text: "too few images to tell", title: rateNumbers(rate) });
+}
+
+function rateSection() {
+  const rates = summary.rates;
+  const byGiven = asList(rates?.by_class);
+  if (!rates || (!isRate(rates.closed) && !isRate(rates.open) && !byGiven.length)) return null;
+  const line = ({ kind, verdict: name, name: title, among, colour }) => make("div", { class: "rate" },
+    make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", { text: ` ${among}` }))),
+    interval(rates[kind], colour), rateText(rates[kind]));
+  const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
+  const section = block("Estimated rates", "The dot is the estimate, the bar the interval that it leaves open.", overall);
+  if (byGiven.length) section.append(rateTable(byGiven));
+  return section;
+}
+
+function rateTable(byGiven) {
+  const cell = (entry, { kind, name, colour }) => make("td", {},
+    make("div", { class: "with-track", "data-name": name }, interval(entry[kind], colour), rateText(entry[kind])));
+  const line = (entry) => make("tr", {}, make("th", { scope: "row", dir: "auto", text: show(entry.class, 60) }),
+    make("td", { class: "number", "data-name": "Images", text: Number.isFinite(entry.images) ? number.format(entry.images) : "–" }),
+    ...RATE_KINDS.map((kind) => cell(entry, kind)));
+  const body = make("tbody", {}, ...byGiven.slice(0, 12).map(line));
+  const head = ({ name, among }) => make("th", { scope: "col" }, make("span", { class: "column-name" }, `${name} `, make("small", { text: among })),
+    make("div", { class: "with-track" }, percentAxis(), make("span", { class: "number" })));
+  const table = make("table", { class: "by-class" }, make("caption", {}, "By given class ", make("small", { text: "readable images with a label and no conflict; of exact copies one counts" })),
+    make("thead", {}, make("tr", {}, make("th", { scope: "col", text: "Class" }), make("th", { scope: "col", text: "Images" }), ...RATE_KINDS.map(head))), body);
+  const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates by class" }, table);
+  if (byGiven.length <= 12) return box;
+  const more = make("button", { text: `Show all ${number.format(byGiven.length)} classes`, onclick: () => { body.replaceChildren(...byGiven.map(line)); more.remove(); } });
+  return make("div", {}, box, more);
+}
