@@ -179,3 +179,4 @@ def test_a_folder_without_an_audit_is_refused(tmp_path: Path) -> None:
 
 def test_certainty_is_never_rounded_up_to() -> None:
     assert [sure_text(share) for share in (0.5, 0.999, 1.0, math.nan)] == ["50 %", "99 %", "100 %", ""]
+    assert [sure_text(share, "foreign") for share in (0.923, 0.9996, math.nan)] == ["p 0.077", "p 0.0004", ""]

@@ -144,7 +144,7 @@ def _picture(axis: Any, found: Audit, place: int, sure: float) -> None:
     for spine in axis.spines.values():
         spine.set(visible=True, color=look.colour, linewidth=1.6)
     given, suggested = found.table.label[place], found.table.suggested_label[place]
-    lines = [shown(given, 24) if given else "(no label)", sure_text(sure)]
+    lines = [shown(given, 24) if given else "(no label)", sure_text(sure, found.table.verdict[place])]
     if suggested and suggested != given:
         lines.insert(1, f"→ {shown(suggested, 24)}")
     axis.set_xlabel("\n".join(line for line in lines if line), fontsize=7, **NAMES)

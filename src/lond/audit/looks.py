@@ -52,10 +52,15 @@ def shown(text: object, most: int = 60) -> str:
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", safe)
 
 
-def sure_text(share: float) -> str:
-    """Return how sure the audit is, in percent, never rounded up to certainty; "" if that is not known."""
+def sure_text(share: float, verdict: str = "") -> str:
+    """Return how sure the audit is, in percent, never rounded up to certainty; "" if that is not known.
+
+    Of a foreign image only the p-value, one minus the share, is known: how many known images score as high.
+    """
     if not math.isfinite(share):
         return ""
+    if verdict == Verdict.FOREIGN:
+        return f"p {1 - share:.2g}"
     return f"{100 if share >= 1 else min(99, round(100 * share))} %"
 
 

@@ -150,7 +150,7 @@ def _figure(found: Audit, place: int) -> str:
     lines = [f"<span>{_text(given, 30) if given else '(no label)'}</span>"]
     if suggested and suggested != given:
         lines.append(f"<span>→ <b>{_text(suggested, 30)}</b></span>")
-    sure = sure_text(float(sureness(table.take([place]))[0]))
+    sure = sure_text(float(sureness(table.take([place]))[0]), table.verdict[place])
     lines.append(f'<span class="quiet">{sure or "&nbsp;"}</span>')
     name = html.escape(shown(table.id[place], 160))
     picture = _picture(found, place)
