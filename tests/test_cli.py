@@ -244,7 +244,7 @@ def error_line(result: tuple[int, str, str]) -> str:
         (["train", "{pictures}", "--set", "train.epochs=many"], "train.epochs is 'many'"),
         (["train", "{pictures}", "--epochs", "0"], "a run needs at least 1 epoch, not 0"),
         (["train", "{pictures}", "--set", "net.backbone=magic"], "there is no backbone 'magic'"),
-        (["train", "{pictures}", "--accelerator", "magic"], "this machine cannot run as asked"),
+        (["train", "{pictures}", "--accelerator", "magic"], "accelerator 'magic' is unknown"),
         (["train", "{pictures}", "--precision", "7"], "precision '7' is unknown"),
         (["train", "{pictures}", "--devices", "0"], "devices"),
         (["train", "{pictures}", "--test", "{tmp}/missing"], "there is no"),

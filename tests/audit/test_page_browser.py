@@ -402,14 +402,13 @@ def test_odd_kept_filters_do_no_harm(visit: Any, usual: Path, kept: str) -> None
 
 def test_members_of_a_conflict_stand_side_by_side(visit: Any, tmp_path: Path) -> None:
     table = make_table(12)
-    copies = {7: 1, 9: 4, 10: 1}
+    copies = {6: 3, 7: 1, 9: 4, 10: 1}
     table = replace(
         table,
         verdict=tuple("duplicate conflict" if row in {1, 3, 4, 6, 7, 9, 10} else "clean" for row in range(12)),
         label=tuple(CLASSES[row % 10] for row in range(12)),
         confidence=tuple(0.5 + 0.04 * row for row in range(12)),
         duplicate_of=tuple(table.id[copies[row]] if row in copies else "" for row in range(12)),
-        neighbours=tuple((table.id[{3: 6, 6: 3}.get(row, (row + 1) % 12)],) for row in range(12)),
     )
     seen = visit(written(tmp_path, Page("Copies", table, CLASSES, {}, None, lambda row: None)))
     for group in ("class", "", "suggested"):

@@ -91,7 +91,10 @@ EXPERIMENTS = {
         Experiment(
             "figure3", "fig:hp_tuning", "Sensitivity to alpha_ID, alpha_OOD, lambda_Con and lambda_BCL",
             tuple(sweep_cells("figure3")),
-            ("the values on the axes are not printed in the text; ours surround the recommended ones",),
+            (
+                "the values on the axes are not printed in the text; ours surround the recommended ones",
+                "the paper draws the mean of the three noises; here each noise is drawn as well",
+            ),
         ),
         Experiment(
             "figure4", "fig:hp_k", "Sensitivity to K", tuple(sweep_cells("figure4")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from lond.paper import NOISE_NAMES, SWEEPS, Sweep
@@ -81,20 +82,27 @@ def history(record: Record) -> list[dict[str, Any]]:
 
 
 def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> list[Path]:
-    """Draw one panel a hyper-parameter, one line a noise; stars mark what the paper recommends."""
+    """Draw one panel a hyper-parameter, one line a noise and their mean; stars mark what the paper recommends."""
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps), 3.0), squeeze=False)
         for axis, sweep in zip(axes[0], sweeps, strict=True):
             recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
-            for place, noise in enumerate(dict.fromkeys((*sweep.noises, *(line.noise for line in lines)))):
+            all_means: dict[float, list[float]] = {}
+            noises = list(dict.fromkeys((*sweep.noises, *(line.noise for line in lines))))
+            for place, noise in enumerate(noises):
                 found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
                 points = [(value, s.mean, s.deviation or 0.0) for value, s in found if s.mean is not None]
+                for value, mean, _ in points:
+                    all_means.setdefault(value, []).append(mean)
                 if points:
                     x, y, error = zip(*points, strict=True)
                     drawn = axis.errorbar(x, y, error, marker=".", lw=1.4, capsize=2, color=f"C{place}")
                     drawn.set_label(PRINTED_NOISE[noise])
                     axis.plot(*_marked(points, recommended.get(noise)), "*", ms=11, color=f"C{place}")
+            shared = {value: fmean(means) for value, means in all_means.items() if len(means) == len(noises)}
+            if len(noises) > 1 and shared:
+                axis.plot(list(shared), list(shared.values()), "k--", lw=1.2, label="mean of the noises")
             axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
             axis.grid(alpha=0.2)
             axis.ticklabel_format(axis="y", useOffset=False)
