@@ -116,29 +116,20 @@ def apply(
     out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
     foreign = [p for p, told in zip(judged.p_value, judged.verdict, strict=True) if told == Verdict.FOREIGN]
     if foreign and min(foreign) > p_value and not keep_foreign:
-        out.print(
-            f"note: no foreign image has a p-value of at most {p_value:g} (--p-value); least: {min(foreign):.2g}",
-            soft_wrap=True,
-        )
+        _note(f"no foreign image has a p-value of at most {p_value:g} (--p-value); least: {min(foreign):.2g}")
     if not write or save is None:
         out.print("nothing was written; add --out and --write to do so")
         return
     if save.suffix == ".csv":
         write_corrected_csv(save, plan, root)
         if root is None and not all((save.parent / image.path).is_file() for image in plan.kept[:SHOWN]):
-            out.print(
-                "note: the paths in it do not lead to files from where it lies; --root says what they start from",
-                soft_wrap=True,
-            )
+            _note("the paths in it do not lead to files from where it lies; --root says what they start from")
     elif root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
     else:
         tree = write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
         if any(name != folder for name, folder in tree.folders.items()):
-            out.print(
-                f"note: names of classes that could harm as folders were changed; {CLASSES} in it lists them",
-                soft_wrap=True,
-            )
+            _note(f"names of classes that could harm as folders were changed; {CLASSES} in it lists them")
     out.print(f"written: {save}", markup=False, soft_wrap=True)
 
 
