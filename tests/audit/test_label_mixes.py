@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 
 from lond.audit.label_mixes import (
     LABEL_PRIOR,
@@ -71,14 +72,25 @@ def test_smoothed_mixes_by_hand() -> None:
     assert found.sum(dim=1).tolist() == pytest.approx([1, 1, 1])
 
 
+COUNT, N_CLASSES = 20_000, 8
+
+
+def noisy(seed: int, *, uneven: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return true probabilities, classes drawn from them, and labels of which three in ten are wrong.
+
+    Uneven ones are those of the next class, even ones of any other.
+    """
+    random = torch.Generator().manual_seed(seed)
+    probabilities = torch.softmax(2 * torch.randn(COUNT, N_CLASSES, generator=random), dim=1)
+    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
+    step = torch.ones(COUNT, dtype=torch.long) if uneven else torch.randint(1, N_CLASSES, (COUNT,), generator=random)
+    return probabilities, true, torch.where(torch.rand(COUNT, generator=random) < 0.3, (true + step) % N_CLASSES, true)
+
+
 @pytest.mark.parametrize("uneven", [True, False])
 def test_the_label_helps_where_the_look_leaves_doubt(uneven: bool) -> None:
-    random = torch.Generator().manual_seed(0)
-    count, classes = 20_000, 8
-    probabilities = torch.softmax(2 * torch.randn(count, classes, generator=random), dim=1)
-    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
-    step = torch.ones(count, dtype=torch.long) if uneven else torch.randint(1, classes, (count,), generator=random)
-    labels = torch.where(torch.rand(count, generator=random) < 0.3, (true + step) % classes, true)
+    probabilities, true, labels = noisy(0, uneven=uneven)
+    count, classes = probabilities.shape
     everyone = torch.ones(count, dtype=torch.bool)
     found = label_posteriors(probabilities, labels, everyone, everyone)
     assert torch.allclose(found.sum(dim=1), torch.ones(count, dtype=torch.float64))
@@ -96,14 +108,9 @@ def test_the_label_helps_where_the_look_leaves_doubt(uneven: bool) -> None:
 @pytest.mark.parametrize("uneven", [True, False])
 def test_confusions_are_believed_only_where_they_explain_something(uneven: bool) -> None:
     """The model leans from each class to the next a little, as models do with like classes."""
-    random = torch.Generator().manual_seed(1)
-    count, classes = 20_000, 8
-    probabilities = torch.softmax(2 * torch.randn(count, classes, generator=random), dim=1)
-    true = torch.multinomial(probabilities, 1, generator=random).squeeze(1)
+    probabilities, _, labels = noisy(1, uneven=uneven)
     leaning = 0.95 * probabilities + 0.05 * probabilities.roll(1, dims=1)
-    step = torch.ones(count, dtype=torch.long) if uneven else torch.randint(1, classes, (count,), generator=random)
-    labels = torch.where(torch.rand(count, generator=random) < 0.3, (true + step) % classes, true)
-    chosen = choose_counts(leaning, labels, torch.ones(count, dtype=torch.bool), 0)
+    chosen = choose_counts(leaning, labels, torch.ones(COUNT, dtype=torch.bool), 0)
     assert bool((chosen <= 30).all()) if uneven else bool((chosen == PSEUDO_COUNTS[-1]).all())
 
 
