@@ -88,5 +88,5 @@ def true_classes(labels: Tensor, prediction: Prediction, decision: Decision | No
     if decision is not None:
         known = prediction.scores <= decision.threshold
         central = decision.p_values(prediction.scores) >= CENTRAL
-    found = label_posteriors(prediction.probabilities, labels, known, central).double()
+    found = label_posteriors(prediction.probabilities, labels, known, central)
     return (found * len(labels) + 1 / found.shape[1]) / (len(labels) + 1)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from lond.audit.near import (
     NearSettings,
@@ -110,10 +109,7 @@ def find_leaks(
     leaks = _exact_leaks(train_hashes, test_hashes)
     train_places, test_places = _readable(train_hashes), _readable(test_hashes)
     if train_looks is not None and test_looks is not None and len(train_places) and len(test_places):
-        bank, queries = (
-            functional.normalize(looks.vectors()[places], dim=1)
-            for looks, places in ((train_looks, train_places), (test_looks, test_places))
-        )
+        bank, queries = train_looks.vectors()[train_places], test_looks.vectors()[test_places]
         rows, columns = close_pairs(bank, queries, settings)
         test, train = test_places[rows], train_places[columns]
         alike = look_alike(train_looks, train, test_looks, test, settings)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from lond.errors import ConfigError
 from lond.frozen.content import Looks
@@ -76,7 +75,7 @@ def near_pairs(twins: Tensor, hashes: Sequence[str], looks: Looks, settings: Nea
     """
     own = (twins == torch.arange(len(hashes))) & torch.tensor([bool(text) for text in hashes], dtype=torch.bool)
     places = own.nonzero().squeeze(1)
-    vectors = functional.normalize(looks.vectors()[places], dim=1)
+    vectors = looks.vectors()[places]
     # Equal vectors would crowd out all other neighbours, so only the first of them is searched with.
     firsts = first_of_equal([_digest(row.tobytes()) if row.any() else "" for row in vectors.numpy()])
     one, other = places, places[firsts]

@@ -122,7 +122,7 @@ def apply(
         return
     if save.suffix == ".csv":
         write_corrected_csv(save, plan, root)
-        if root is None and not all((save.parent / image.path).is_file() for image in plan.kept[:SHOWN]):
+        if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):
             _note("the paths in it do not lead to files from where it lies; --root says what they start from")
     elif root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")

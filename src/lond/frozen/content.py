@@ -58,9 +58,9 @@ class Looks(NamedTuple):
     small: Tensor
 
     def vectors(self) -> Tensor:
-        """Return the small pictures without their mean ``(N, 768)``; the cosine of two tells how alike they are."""
+        """Return the small pictures without their mean as unit vectors ``(N, 768)``; blank ones are zero."""
         values = self.small.float()
-        return values - values.mean(dim=1, keepdim=True)
+        return functional.normalize(values - values.mean(dim=1, keepdim=True), dim=1)
 
 
 def looks_of(samples: Samples, progress: Progress | None = None) -> Looks:
