@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Cell, Experiment, Sweep, panels, published_of, table
 from lond.reproduce.commands import commands_of
-from lond.reproduce.directions import directions_of, directions_table, summary_of
+from lond.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.reproduce.facts import data_table, facts_of
 from lond.reproduce.filters import other_noises, under_noise
 from lond.reproduce.lines import Line, averages, cell_lines, score_of
@@ -155,9 +155,9 @@ def _ablation(lines: Sequence[Line]) -> Iterator[str]:
     if not lines:
         return
     yield as_markdown(table_of(lines))
-    directions = directions_of("table4", lines)
-    if directions:
-        yield f"{summary_of(directions).partition(';')[0]}.\n"
+    for against, directions in comparisons_of("table4", lines).items():
+        told = summary_of(directions, against).partition(";")[0]
+        yield f"{told or f'Differences to {against}'}.\n"
         yield as_markdown(directions_table(directions))
 
 

@@ -1,9 +1,10 @@
-"""The ablation by direction: whether leaving something out makes the figure worse, here and in the paper."""
+"""The ablation by direction: what each row loses against the full method and adds to the row before, here and there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, product
 
 from lond.paper import MEAN, NOISE_NAMES, table
 from lond.paper.cells import ABLATION
@@ -21,9 +22,10 @@ PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
 
 @dataclass(frozen=True)
 class Direction:
-    """A row of the ablation minus the full method, in percentage points."""
+    """A row of the ablation minus another one, in percentage points."""
 
     name: str
+    against: str
     noise: str
     metric: str
     here: Summary
@@ -46,33 +48,40 @@ def sign(value: float) -> int:
     return (rounded > 0) - (rounded < 0)
 
 
-def directions_of(experiment: str, lines: Sequence[Line]) -> list[Direction]:
-    """Return the differences of all rows of the ablation to the full method; none of other experiments."""
+def comparisons_of(experiment: str, lines: Sequence[Line]) -> dict[str, list[Direction]]:
+    """Return the differences of the ablation's rows by what they are taken to; nothing for other experiments."""
     if experiment != EXPERIMENT:
-        return []
-    places = {(line.data, line.noise, line.metric): line for line in lines if line.row == FULL}
+        return {}
+    others = {row: FULL for row in ABLATION if row != FULL}
+    before = dict(pairwise(reversed(ABLATION)))
+    found = {"the full method": _differences(lines, others), "the row before": _differences(lines, before)}
+    return {against: directions for against, directions in found.items() if directions}
+
+
+def _differences(lines: Sequence[Line], against: Mapping[str, str]) -> list[Direction]:
+    """Return the differences of rows to those named, to each reading of them."""
     found = []
-    for line in lines:
-        full = places.get((line.data, line.noise, line.metric))
-        if full is None or line.row == FULL or line.metric == MEAN:
+    for line, other in product(lines, lines):
+        same = (line.data, line.noise, line.metric) == (other.data, other.noise, other.metric)
+        if not same or against.get(line.row) != other.row or line.metric == MEAN:
             continue
-        here = summarise([line.values[seed] - full.values[seed] for seed in line.values if seed in full.values])
+        here = summarise([line.values[seed] - other.values[seed] for seed in line.values if seed in other.values])
         if here.n:
-            found.append(Direction(line.name, line.noise, line.metric, here, _printed(line)))
+            found.append(Direction(line.name, other.name, line.noise, line.metric, here, _printed(line, other)))
     return found
 
 
-def _printed(line: Line) -> dict[str, float]:
-    """Return the paper's differences to its full method, by noise."""
+def _printed(line: Line, other: Line) -> dict[str, float]:
+    """Return the paper's differences of two rows, by noise."""
     figures = {(figure.row, figure.noise): figure.value for figure in table(EXPERIMENT) if figure.metric == line.metric}
     noises = dict.fromkeys(noise for _, noise in figures)
     compared = [line.noise] if line.noise in noises else list(noises)
-    return {noise: figures[line.row, noise] - figures[FULL, noise] for noise in compared}
+    return {noise: figures[line.row, noise] - figures[other.row, noise] for noise in compared}
 
 
 def directions_table(directions: Sequence[Direction]) -> Table:
     """Return one row a difference: ours, the paper's, and whether both point the same way."""
-    titles = ("noise", "row", "figure", "minus the full method, here", "in the paper", "same direction")
+    titles = ("noise", "row", "minus", "figure", "here", "in the paper", "same direction")
     rows = []
     for one in directions:
         own = list(one.paper) == [one.noise]
@@ -82,15 +91,15 @@ def directions_table(directions: Sequence[Direction]) -> Table:
         )
         agrees = NONE if one.agrees is None else ("no", "yes")[one.agrees]
         noise, metric = PRINTED_NOISE[one.noise], "AUROC" if one.metric == "auroc" else one.metric
-        rows.append((noise, one.name, metric, summary_text(one.here, "+.2f"), paper, agrees))
+        rows.append((noise, one.name, one.against, metric, summary_text(one.here, "+.2f"), paper, agrees))
     return Table(tuple(map(Column, titles)), tuple(rows))
 
 
-def summary_of(directions: Sequence[Direction]) -> str:
-    """Return how many directions agree, and which do not, as a sentence; "" if there are none."""
+def summary_of(directions: Sequence[Direction], against: str) -> str:
+    """Return how many differences to something have the paper's sign, and which do not; "" if there are none."""
     judged = [one for one in directions if one.agrees is not None]
     if not judged:
         return ""
     other = [f"{one.name} {one.noise} {one.metric}" for one in judged if not one.agrees]
-    told = f"{len(judged) - len(other)} of {len(judged)} differences to the full method have the paper's sign"
+    told = f"{len(judged) - len(other)} of {len(judged)} differences to {against} have the paper's sign"
     return told + (f"; not those of {', '.join(other)}" if other else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lond.paper import TASKS
-from lond.reproduce.directions import directions_of, directions_table, summary_of
+from lond.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.reproduce.lines import Line, lines_of
 from lond.reproduce.names import COMPARABLE, SCALES
 from lond.reproduce.texts import number_text, summary_text
@@ -66,8 +66,8 @@ def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
         notes.append(f"the paper's figures are of full scale; differences to those of scale {plan.scale} mean nothing")
     notes += [f"failed: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
     notes += left_out_notes(plan)
-    if told := summary_of(directions_of(plan.experiment.name, lines_of(plan, outcome))):
-        notes.append(told)
+    compared = comparisons_of(plan.experiment.name, lines_of(plan, outcome))
+    notes += filter(None, (summary_of(directions, against) for against, directions in compared.items()))
     return notes + [f"the paper: {remark}" for remark in plan.experiment.remarks]
 
 
@@ -88,9 +88,9 @@ def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Pa
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{TABLE}.{suffix}" for suffix in ("md", "tex", "csv", "json")]
     shown, notes = table_of(lines) if plan.experiment.cells else tasks_table(), notes_of(plan, outcome)
-    directions = directions_of(plan.experiment.name, lines)
-    compared = [as_markdown(directions_table(directions)), "\n"] if directions else []
-    text = [f"**{heading(plan)}**\n\n", as_markdown(shown), "\n", *compared, *(f"- {note}\n" for note in notes)]
+    compared = list(comparisons_of(plan.experiment.name, lines).values())
+    tables = "\n".join(as_markdown(one) for one in (shown, *map(directions_table, compared)))
+    text = [f"**{heading(plan)}**\n\n", tables, "\n", *(f"- {note}\n" for note in notes)]
     paths[0].write_text("".join(text), encoding="utf-8")
     comments = "".join(f"% {' '.join(note.split())}\n" for note in (heading(plan), *notes))
     paths[1].write_text(comments + as_latex(shown), encoding="utf-8")
@@ -102,7 +102,7 @@ def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Pa
         "seeds": plan.seeds,
         "unit": "percent",
         "lines": [_raw(line) | {"values": line.values} for line in lines],
-        "directions": [asdict(direction) | {"agrees": direction.agrees} for direction in directions],
+        "directions": [asdict(direction) | {"agrees": direction.agrees} for one in compared for direction in one],
         "notes": notes,
     }
     write_json(paths[3], content)
