@@ -148,6 +148,8 @@ def lond_module() -> object:
         (("table3", "--scale", "mini"), "there is no reduced Web-Aircraft"),
         (("table3", "--scale", "full"), "Get web-aircraft of the WebFG-496 data"),
         (("table1", "--scale", "mini"), "cifar-100-python"),
+        (("table1", "--seeds=-1"), "must not be negative"),
+        (("table1", "--accelerator", "tpu"), "accelerator 'tpu' is unknown"),
     ],
 )
 def test_refused_input(arguments: tuple[str, ...], told: str, lond: Call, fake: Fake) -> None:  # noqa: F811
@@ -157,7 +159,42 @@ def test_refused_input(arguments: tuple[str, ...], told: str, lond: Call, fake: 
     assert not fake.trained
 
 
-def test_an_output_that_is_a_file_is_refused(lond: Call, fake: Fake) -> None:  # noqa: F811
+@pytest.mark.parametrize("option", ["--out", "--store"])
+def test_a_place_that_cannot_be_written_to_is_refused(option: str, lond: Call, fake: Fake) -> None:  # noqa: F811
     Path("here").touch()
-    code, _, error = lond("reproduce", "figure1", *SMOKE, "--out", "here")
-    assert code == 2 and "name a folder" in error and not fake.trained
+    for place, told in (("here", "is a file; name a folder"), ("here/below", "cannot be made")):
+        code, _, error = lond("reproduce", "figure1", *SMOKE, option, place)
+        assert code == 2 and f"{option} {place} {told}" in error and not fake.trained
+
+
+def test_what_is_stored_is_printed_without_its_data(
+    lond: Call,
+    fake: Fake,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = ("reproduce", "table1", "--scale", "mini", "--cells", "Ours", "--accelerator", "cpu", "--yes")
+    with monkeypatch.context() as patch:
+        patch.setattr("lond.reproduce.planning.load_benchmark", lambda settings: None)
+        assert lond(*asked)[0] == 0
+    code, out, error = lond(*asked)
+    assert code == 0 and "49.00 (n=1)" in out, error
+    assert len(fake.trained) == 3
+    assert "3 of the 60 cells" in out
+
+
+def test_curves_of_other_cells_do_not_stay(lond: Call, fake: Fake) -> None:  # noqa: F811
+    asked = ("reproduce", "table1", *SMOKE, "--cells", "Ours", "--cells", "cifar80n")
+    lond(*asked)
+    target = Path("runs/reproduce/table1-smoke")
+    assert len(list(target.glob("curves-*.png"))) == 3
+    lond(*asked, "--cells", "sym20")
+    assert [path.name for path in target.glob("curves-*.png")] == ["curves-cifar80n-sym20.png"]
+
+
+def test_a_damaged_file_of_the_store_is_noted(lond: Call, fake: Fake) -> None:  # noqa: F811
+    store = Path("runs/reproduce/store")
+    store.mkdir(parents=True)
+    (store / "damaged.json").write_text("{")
+    for more in (("--dry-run",), ()):
+        _, out, _ = lond("reproduce", "figure1", *SMOKE, *more)
+        assert "note: runs/reproduce/store/damaged.json is left out: damaged" in out

@@ -105,7 +105,7 @@ def test_a_mean_over_other_settings_is_noted(store: Path, lond: Call, tmp_path: 
     code, out, error = lond("results", store, "--by", "method", "--method", "lond-drs", "--format", "csv")
     assert code == 0
     assert out.count("\n") == 2
-    assert "note: the runs of lond-drs differ in train.batch_size; add changes or variant to --by" in error
+    assert "note: the runs of lond-drs differ in train.batch_size; add changes to --by" in error
 
 
 def test_two_records(store: Path, lond: Call) -> None:

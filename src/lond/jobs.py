@@ -117,15 +117,23 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Start processes that an interrupt from the keyboard does not reach: their parent ends them."""
+    """Start processes that an interrupt from the keyboard does not reach: their parent ends them.
+
+    One that comes meanwhile waits until the parent listens again, where the system can make it wait.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    blocked = hasattr(signal, "pthread_sigmask")
+    if blocked:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        if blocked:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _told(process: SpawnProcess, receiver: Connection) -> _Warned | str | None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 KNOWN, FOREIGN = "#2f6fde", "#c2571a"
 """Colours of known and foreign images."""
 
+FEW_POINTS = 12
+"""Curves of so few epochs have their points marked; a single one would not be seen otherwise."""
+
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -101,7 +104,7 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
 
 
 def draw_curves(
-    curves: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]], figures: Mapping[str, str], path: Path
+    curves: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]], figures: Mapping[str, str], path: Path, title: str = ""
 ) -> list[Path]:
     """Draw figures over the epochs: one panel a figure, one line a method (mean of its seeds, their range shaded).
 
@@ -109,24 +112,28 @@ def draw_curves(
         curves: method -> for each seed the records of its epochs.
         figures: name of a share in the records -> title of its panel.
         path: where to write, without suffix.
+        title: what the runs have in common.
     """
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
-        drawn = {name: title for name, title in figures.items() if any(_points(runs, name) for runs in curves.values())}
+        drawn = {name: text for name, text in figures.items() if any(_points(runs, name) for runs in curves.values())}
         figure, axes = pyplot.subplots(1, max(1, len(drawn)), figsize=(4.6 * max(1, len(drawn)), 3.8), squeeze=False)
         colours = pyplot.get_cmap("turbo")
-        for axis, (name, title) in zip(axes[0], drawn.items(), strict=False):
+        figure.suptitle(title, fontsize=9)
+        for axis, (name, text) in zip(axes[0], drawn.items(), strict=False):
             for place, (method, runs) in enumerate(curves.items()):
                 points = _points(runs, name)
                 if not points:
                     continue
                 epochs, values = [epoch for epoch, _ in points], [values for _, values in points]
                 style = {"color": colours((place + 0.5) / len(curves)), "ls": ("-", "--", ":")[place % 3]}
+                style["marker"] = "." if len(points) <= FEW_POINTS else ""
                 axis.plot(epochs, [sum(v) / len(v) for v in values], lw=1.4, label=method, **style)
                 if any(len(v) > 1 for v in values):
                     low, high = [min(v) for v in values], [max(v) for v in values]
                     axis.fill_between(epochs, low, high, color=style["color"], alpha=0.15, lw=0)
-            axis.set(xlabel="epoch", title=f"{title} (%)")
+            axis.set(xlabel="epoch", title=f"{text} (%)")
+            axis.xaxis.get_major_locator().set_params(integer=True)
             axis.grid(alpha=0.2)
         if drawn:
             axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)

@@ -55,8 +55,9 @@ RUNS = re.compile(r"runs/[\w-]+")
 RENAMED = {
     "mini80": "digits",
     "sym50": "sym40",
-    "mini80-sym50-lond-drs-seed0": "digits-sym40-standard-seed0",
-    "mini80-sym50-lond-drs-seed1": "digits-sym40-standard-seed1",
+    "frozen": "smoke",
+    "mini80-sym50-lond-drs-seed1": "digits-sym40-standard-seed0",
+    "mini80-sym50-lond-drs-seed2": "digits-sym40-standard-seed1",
 }
 """Word of a command that asks for stored results -> that of the runs which stand in for the shown ones."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from lond.errors import ConfigError
 from lond.evaluate.predictions import RANKINGS
 from lond.methods import METHODS
 from lond.paper import DATA_SETS, EXPERIMENTS, Cell, all_cells, experiment
-from lond.paper.configs import distinct_runs, run_config
+from lond.paper.configs import distinct_runs, run_config, source_below
 from lond.presets import PRESETS, preset
 
 RUNNABLE = [cell for cell in all_cells() if not cell.missing]
@@ -124,6 +125,17 @@ def test_open_set_images_lie_below_the_root() -> None:
         added = DATA_SETS[cell.data]
         assert (benchmark.root, benchmark.open_images) == ("elsewhere", added.open_images)
         assert benchmark.open_source == f"elsewhere/{added.open_set}"
+
+
+def test_open_set_images_may_be_in_a_file(tmp_path: Path) -> None:
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"
+    (tmp_path / "tinyimagenet.npz").touch()
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet.npz"
+    (tmp_path / "tinyimagenet").mkdir()
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"
+
+
+def test_the_seed_is_that_of_the_training() -> None:
     assert run_config(RUNNABLE[0], seed=3).train.seed == 3
 
 

@@ -14,14 +14,19 @@ import lond.reproduce.running
 from lond.config import RunConfig
 from lond.detect import DETECTORS
 
+MACHINE = {"threads": 1, "device": "cpu", "precision": "32-true", "processes": 1}
+
 
 class Fake:
-    """Counts what is trained; folders whose name holds ``broken`` fail, an interrupt comes at ``stop_at``."""
+    """Counts what is trained; folders whose name holds ``broken`` fail, an interrupt comes at ``stop_at``.
+
+    All detectors have the ``problem``, and accuracies are ``moved`` as on another machine.
+    """
 
     def __init__(self) -> None:
         self.trained: list[str] = []
         self.detected: list[str] = []
-        self.broken, self.stop_at = "", 0
+        self.broken, self.stop_at, self.problem, self.moved = "", 0, "", 0.0
 
     def train(self, config: RunConfig, folder: Path, *_: Any, **__: Any) -> None:
         self.trained.append(folder.name)
@@ -29,16 +34,16 @@ class Fake:
             raise KeyboardInterrupt
         if self.broken and self.broken in folder.name:
             raise RuntimeError("size\n mismatch")
-        write_run(folder, config, accuracy=0.5 + 0.1 * config.train.seed)
+        write_run(folder, config, accuracy=0.5 + 0.1 * config.train.seed + self.moved, machine=MACHINE)
 
     def detect(self, folder: Path, *arguments: Any) -> None:
         self.detected.append(folder.name)
         if self.broken == "detect":
             raise RuntimeError("no memory")
-        target = arguments[-1]
+        target = arguments[4]
         target.mkdir(parents=True, exist_ok=True)
         entries = [
-            {"name": name, "fitted_on": fit, "auroc": 0.7, "fpr95": 0.9, "seconds": 0.1, "problem": ""}
+            {"name": name, "fitted_on": fit, "auroc": 0.7, "fpr95": 0.9, "seconds": 0.1, "problem": self.problem}
             for name in DETECTORS
             for fit in ("all", "clean")
         ]

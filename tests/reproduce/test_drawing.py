@@ -8,9 +8,9 @@ import pytest
 import torch
 from reproduce.made import made_plan, same_for_all
 
-from lond.paper import EXPERIMENTS
-from lond.reproduce.drawing import draw_experiment, history
-from lond.reproduce.lines import Line, lines_of, score_of
+from lond.paper import EXPERIMENTS, MEAN, SWEEPS
+from lond.reproduce.drawing import _common, _is_swept, draw_experiment, history
+from lond.reproduce.lines import Line, lines_of, score_of, sweep_scores
 from lond.reproduce.maps import EmbeddingMap, fixed_sample
 from lond.reproduce.running import Outcome
 from lond.types import FOREIGN
@@ -36,13 +36,27 @@ def test_both_formats_are_written(name: str, cells: list[str], stem: str, tmp_pa
     plan = made_plan(name, "smoke", cells, [0, 1])
     outcome = same_for_all(plan, FIGURES)
     paths = draw_experiment(plan, outcome, lines_of(plan, outcome), {"SED": MAP, "Ours": MAP}, tmp_path)
-    assert [path.name for path in paths] == [f"{stem}.png", f"{stem}.svg"]
+    bars = ["figure1-bars.png", "figure1-bars.svg"] if name == "figure1" else []
+    assert [path.name for path in paths] == [f"{stem}.png", f"{stem}.svg", *bars]
     assert all(path.stat().st_size > 1000 for path in paths)
 
 
 def test_nothing_is_drawn_from_nothing(tmp_path: Path) -> None:
     for name in EXPERIMENTS:
         assert draw_experiment(made_plan(name), Outcome(), [], {}, tmp_path) == []
+
+
+def test_the_score_of_a_sweep_over_all_noises_by_hand() -> None:
+    def both(row: str, noise: str, accuracy: float, auroc: float) -> list[Line]:
+        shared = (row, "lond-drs", "", "cifar80n", noise)
+        return [Line(*shared, "accuracy", "", {0: accuracy}), Line(*shared, "auroc", "", {0: auroc})]
+
+    lines = [*both("K=3", "sym20", 70.0, 80.0), *both("K=3", "sym80", 40.0, 60.0), *both("K=4", "sym20", 72.0, 80.0)]
+    found = {(line.row, line.noise): line.values for line in sweep_scores(lines)}
+    # K=4 lacks one of the noises: a mean of the other alone would look better than it is.
+    assert found == {("K=3", "sym20"): {0: 75.0}, ("K=3", "sym80"): {0: 50.0}, ("K=3", MEAN): {0: 62.5},
+                     ("K=4", "sym20"): {0: 76.0}}  # fmt: skip
+    assert all(line.metric == MEAN for line in sweep_scores(lines)) and sweep_scores([]) == []
 
 
 def test_the_score_of_a_sweep_by_hand() -> None:
@@ -72,3 +86,18 @@ def test_the_sample_of_a_map_is_fixed() -> None:
     assert (drawn == 0).sum() == 50 and (drawn == FOREIGN).sum() == 240
     assert torch.equal(chosen, fixed_sample(labels))
     assert fixed_sample(torch.tensor([0, 1, FOREIGN])).tolist() == [0, 1, 2]
+
+
+def test_hyper_parameters_that_were_not_swept_have_no_panel(tmp_path: Path) -> None:
+    plan = made_plan("figure3", "smoke", ["lambda_Con*", "sym80"], [0])
+    outcome = same_for_all(plan, FIGURES)
+    lines = lines_of(plan, outcome)
+    assert [_is_swept(sweep, lines) for sweep in SWEEPS] == [sweep.symbol == "lambda_Con" for sweep in SWEEPS]
+    assert draw_experiment(plan, outcome, lines, {}, tmp_path)
+
+
+def test_pictures_say_what_they_show() -> None:
+    plan = made_plan("table1", "mini")
+    assert _common(plan, "cifar80n", "sym80") == "CIFAR80N, Sym-80%, scale mini"
+    assert _common(plan) == "scale mini"
+    assert _common(made_plan("figure5", "smoke")) == "CIFAR80N, Asym-40%, scale smoke"

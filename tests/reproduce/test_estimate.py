@@ -26,6 +26,7 @@ from lond.reproduce.estimate import (
     pass_seconds,
     passes,
     run_seconds,
+    stored_seconds,
 )
 from lond.reproduce.running import carry_out
 from lond.train.runtime import RuntimeSettings
@@ -65,7 +66,8 @@ def test_a_stored_run_tells_better(tmp_path: Path, fake: Fake, monkeypatch: pyte
     # Two cores are no more than two, however many jobs share them.
     assert estimated_seconds(other.runs, tmp_path / "store", ONE, workers=4) == pytest.approx(11.0)
     both = RuntimeSettings("cpu", threads=2)
-    assert estimated_seconds(other.runs, tmp_path / "store", both, workers=2) == pytest.approx(22.0)
+    # On two threads half as long, but then one at a time.
+    assert estimated_seconds(other.runs, tmp_path / "store", both, workers=2) == pytest.approx(11.0)
     assert estimated_seconds(other.runs, tmp_path / "none") > 1000
 
 
@@ -78,6 +80,14 @@ def test_of_stored_runs_the_fastest_tells(tmp_path: Path, fake: Fake) -> None:  
     assert busy.read_text() != before
     third = made_plan("figure1", "smoke", ["Ours with open*"], [2], tmp_path)
     assert estimated_seconds(third.runs, tmp_path / "store", ONE) == pytest.approx(5.5)
+
+
+def test_times_of_another_device_do_not_count(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    plan = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path)
+    carry_out(plan, tmp_path / "store", "data")
+    (variant,) = {run.variant for run in plan.runs}
+    assert stored_seconds(tmp_path / "store", "cpu", 2) == {variant: pytest.approx(5.5 / 2)}
+    assert stored_seconds(tmp_path / "store", "NVIDIA A100", 2) == {}
 
 
 def test_a_busy_moment_does_not_count() -> None:

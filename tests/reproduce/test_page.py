@@ -54,10 +54,10 @@ def test_a_table_of_contenders(tmp_path: Path) -> None:
     assert "## Table 1: Accuracy on CIFAR100N and CIFAR80N, frozen\n" in text
     assert (
         "**CIFAR80N, Sym-80%, accuracy.** 1 of 1 pairs of contenders stand in the paper's order.\n\n"
-        "| contender | here | paper | here - paper | rank here | rank in the paper |\n"
-        "| --- | --- | --- | --- | --- | --- |\n"
-        "| Ours | 62.00 ± 2.00 (n=3) | 49.30 | +12.70 | 1 | 1 |\n"
-        "| SED | 40.00 (n=1) | 42.57 | -2.57 | 2 | 2 |\n"
+        "| contender | here | paper | here - paper | rank here | rank in the paper | AUROC here |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+        "| Ours | 62.00 ± 2.00 (n=3) | 49.30 | +12.70 | 1 | 1 | 60.00 ± 0.00 (n=3) |\n"
+        "| SED | 40.00 (n=1) | 42.57 | -2.57 | 2 | 2 | 60.00 (n=1) |\n"
     ) in text
     assert "- 12 runs; training seeds: 0, 1, 2; seed of the noise: " in text
     assert "- machine: cpu, threads 1, precision 32-true, processes 1\n" in text
@@ -94,9 +94,9 @@ def test_the_ablation_and_a_noise_that_is_not_in_the_paper(tmp_path: Path) -> No
 def test_a_sweep(tmp_path: Path) -> None:
     fill(tmp_path / "store", "figure4", "frozen", ["sym80", "asym40"], [0], **{"K=2": 0.7, "K=3": 0.6})
     text = make_page(tmp_path / "store", tmp_path).text
-    assert "| K | Sym-80% | Asym-40% |\n" in text
-    assert "| 2 | 65.00 (n=1) | 65.00 (n=1) |\n" in text
-    assert "| best here | 2 | 2 |\n| recommended | 3 | 1 |\n" in text
+    assert "| K | Sym-80% | Asym-40% | mean of the noises |\n" in text
+    assert "| 2 | 65.00 (n=1) | 65.00 (n=1) | 65.00 (n=1) |\n" in text
+    assert "| best here | 2 | 2 | 2 |\n| recommended | 3 | 1 | – |\n" in text
     assert "- the paper on K of figure4: symmetric noise: best at a middling K, 3" in text
     assert "lond reproduce figure4 --scale frozen --seeds 0 --cells sym80 --cells asym40\n" in text
 
@@ -171,3 +171,10 @@ def test_commands_choose_just_their_cells(name: str) -> None:
         assert set(chosen_cells(one.cells, patterns)) == set(cells)
     everything = dict.fromkeys(one.cells, (0,))
     assert commands_of(one, "full", everything, one.cells) == [f"lond reproduce {name} --scale full --seeds 0"]
+
+
+def test_a_store_that_is_not_there_leaves_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "page.md").write_text("kept")
+    assert main(["--store", str(tmp_path / "stroe"), "--out", str(tmp_path / "page.md")]) == 2
+    assert (tmp_path / "page.md").read_text() == "kept"
+    assert "there is no results store" in capsys.readouterr().err

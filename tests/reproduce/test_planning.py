@@ -43,10 +43,13 @@ def test_without_data_there_is_a_reason(tmp_path: Path, monkeypatch: pytest.Monk
     plan = made_plan("table3", "full", ["SED"])
     assert len(data_problems(plan.runs)) == 3
     with pytest.raises(DataError, match=r"nothing of table3 can be run on the scale full: .*web-aircraft"):
-        without_data(plan)
-    assert without_data(made_plan("table5")).runs == ()
+        without_data(plan, plan.runs)
+    # What is stored needs no data.
+    assert without_data(plan, []) == plan
+    assert len(without_data(plan, plan.runs[:1]).cells) == 2
+    assert without_data(made_plan("table5"), []).runs == ()
     with pytest.raises(DataError, match="there is no reduced Web-Car"):
-        without_data(made_plan("table3", "mini"))
+        without_data(made_plan("table3", "mini"), [])
 
 
 def test_cells_with_data_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +58,8 @@ def test_cells_with_data_stay(monkeypatch: pytest.MonkeyPatch) -> None:
             raise DataError("no files")
 
     monkeypatch.setattr("lond.reproduce.planning.load_benchmark", read)
-    plan = without_data(made_plan("table1", "full", ["SED"], [0, 1]))
+    whole = made_plan("table1", "full", ["SED"], [0, 1])
+    plan = without_data(whole, whole.runs)
     assert {cell.data for cell in plan.cells} == {"cifar80n"}
     assert [(entry.cell.data, entry.reason) for entry in plan.left_out] == [("cifar100n", "no files")] * 3
     assert len(plan.runs) == 6

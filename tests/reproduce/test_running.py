@@ -11,7 +11,7 @@ from reproduce.made import made_plan
 
 from lond.errors import ConfigError
 from lond.reproduce.lines import lines_of
-from lond.reproduce.running import carry_out, missing_runs, stored_records
+from lond.reproduce.running import carry_out, missing_runs, store_notes, stored_records
 from lond.store import read
 from lond.train.runtime import RuntimeSettings
 
@@ -24,7 +24,7 @@ def test_a_second_call_trains_nothing(tmp_path: Path, fake: Fake) -> None:  # no
     first = carry_out(plan, tmp_path / "store", "data", runtime=ONE, say=said.append)
     assert said[0] == "12 runs, 0 finished before"
     assert said[-1].startswith("[12/12] digits-sym80-lond-drs-")
-    assert said[-1].endswith("seed 1: accuracy 59.00 %, AUROC 60.00 %")
+    assert said[-1].endswith("seed 1, (5).(4)+L_BCL: accuracy 59.00 %, AUROC 60.00 %")
     assert len(fake.trained) == 12 and not first.problems and not fake.detected
     stored = read(tmp_path / "store")
     assert {(record.scale, record.data, record.machine.threads) for record in stored} == {("smoke", "digits", 1)}
@@ -70,6 +70,62 @@ def test_detectors_are_added_to_a_run_that_has_none(tmp_path: Path, fake: Fake) 
     shutil.rmtree(tmp_path / "runs")
     assert missing_runs(plan, tmp_path / "store") == []
     assert missing_runs(other, tmp_path / "store") == list(other.runs)
+
+
+def test_a_run_trained_again_for_its_detectors_takes_the_place_of_the_stored_one(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    store = tmp_path / "store"
+    carry_out(made_plan("table1", "smoke", ["SED", "sym80", "cifar80n"], [0], tmp_path), store, "data")
+    shutil.rmtree(tmp_path / "runs")
+    fake.moved = 0.0001
+    plan = made_plan("table6", "smoke", ["MDS", "sym80"], [0], tmp_path)
+    outcome = carry_out(plan, store, "data")
+    assert not outcome.problems and lines_of(plan, outcome)[0].values == {0: pytest.approx(90.0)}
+    assert [note for note in outcome.notes if "in place of what was stored" in note and "0.49 -> 0.4901" in note]
+    (record,) = read(store)
+    assert record.metrics["accuracy"] == pytest.approx(0.4901) and record.detectors
+    assert missing_runs(plan, store) == [] and not carry_out(plan, store, "data").notes
+
+
+def test_a_detector_that_failed_is_told_and_tried_again(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    plan, store = made_plan("table2", "smoke", ["MSP", "sym80"], [0], tmp_path), tmp_path / "store"
+    fake.problem = "too few samples"
+    outcome = carry_out(plan, store, "data")
+    assert [note.rpartition("seed 0: ")[2] for note in outcome.notes] == ["no msp: too few samples"]
+    fake.problem = ""
+    outcome = carry_out(plan, store, "data")
+    assert not outcome.notes and len(fake.detected) == 2 and len(fake.trained) == 1
+    assert lines_of(plan, outcome)[0].values == {0: pytest.approx(70.0)}
+
+
+def test_a_failed_detector_alone_is_no_reason_to_train_again(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    plan, store = made_plan("table2", "smoke", ["MSP", "sym80"], [0], tmp_path), tmp_path / "store"
+    fake.problem = "too few samples"
+    carry_out(plan, store, "data")
+    shutil.rmtree(tmp_path / "runs")
+    assert missing_runs(plan, store) == []
+
+
+def test_a_damaged_file_of_the_store_is_told_before_training(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    plan, store = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path), tmp_path / "store"
+    carry_out(plan, store, "data")
+    assert store_notes(store) == [] == store_notes(tmp_path / "none")
+    (path,) = store.glob("*.json")
+    path.write_text("{")
+    (note,) = store_notes(store)
+    assert str(path) in note and "damaged" in note and "delete it first" in note
+    (problem,) = carry_out(plan, store, "data").problems.values()
+    assert "delete it and start again" in problem
+    path.unlink()
+    assert not carry_out(plan, store, "data").problems and len(fake.trained) == 1
+
+
+def test_a_damaged_folder_says_what_to_do(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
+    plan, store = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path), tmp_path / "store"
+    carry_out(plan, store, "data")
+    shutil.rmtree(store)
+    (plan.runs[0].folder / "metrics.json").write_text("{")
+    (problem,) = carry_out(plan, store, "data").problems.values()
+    assert f"delete {plan.runs[0].folder} to train it again" in problem
 
 
 def test_a_map_needs_the_trained_network(tmp_path: Path, fake: Fake) -> None:  # noqa: F811

@@ -71,6 +71,8 @@ def test_lengths_become_those_of_the_scale(scale: str, epochs: int, warmup: int)
     assert (whole.train.epochs, whole.settings.warmup_epochs) == (epochs, epochs)
     short = scaled_config(cell_of("table4", "(1).Warmup", "sym80", reading="yes"), scale, PLACES)
     assert (short.train.epochs, short.settings.warmup_epochs) == (warmup, warmup)
+    # The mean is over the end of so short a run, not over all of it.
+    assert short.train.average_last == max(1, warmup // 3) and whole.train.average_last in (1, 3)
 
 
 def test_mini_is_the_preset_where_there_is_one() -> None:

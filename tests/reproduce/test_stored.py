@@ -14,7 +14,7 @@ from lond.config import with_overrides
 from lond.paper import EXPERIMENTS
 from lond.presets import mini80, on_frozen, preset
 from lond.reproduce.filters import other_noises
-from lond.reproduce.stored import fits, found_of
+from lond.reproduce.stored import fits, found_of, shared_draws
 from lond.store import Seeds, record_of
 
 NAMES = ("table1", "table2", "table4", "table7", "figure1", "figure3", "figure4", "figure5", "figure6")
@@ -67,3 +67,41 @@ def test_runs_that_are_no_repetitions_are_told(tmp_path: Path) -> None:
     found = found_of(cell, "mini", [noise[0], first, second, noise[1]])
     assert list(found.runs) == [1, 2] and len(found.others) == 2
     assert found_of(cell, "frozen", [first]).runs == {}
+
+
+def test_contenders_share_seeds_and_test_images(tmp_path: Path) -> None:
+    plan = made_plan("table1", "frozen", ["Ours", "SED", "sym80", "cifar80n"], [0], tmp_path)
+    sed, ours = sorted(finished_records(plan).values(), key=lambda record: record.method, reverse=True)
+    other = [
+        replace(ours, identity=f"other{at}", seeds=Seeds(at, 0, 1), finished="2026-01-01T00:00:00Z") for at in (0, 1)
+    ]
+    cells = {cell.method: cell for cell in plan.cells}
+    # Two of three runs have the other noise, and so they count; SED has none of them.
+    drawn = shared_draws(plan.cells, "frozen", [sed, *other])
+    found = found_of(cells["sed"], "frozen", [sed, *other], drawn)
+    assert not found.runs and found.others == (sed,)
+    assert list(found_of(cells["lond-drs"], "frozen", [sed, *other], drawn).runs) == [0, 1]
+    # Two and two: the latest.
+    last = replace(ours, finished="2026-02-01T00:00:00Z")
+    drawn = shared_draws(plan.cells, "frozen", [sed, last, *other])
+    assert found_of(cells["lond-drs"], "frozen", [sed, last, *other], drawn).runs == {0: last}
+    assert shared_draws(plan.cells, "frozen", []) == {}
+
+
+def test_images_of_another_source_are_told_by_the_data_s_name(tmp_path: Path) -> None:
+    """Runs of table 7 that were added by hand are changes of the preset, those of the command are not."""
+    plan = made_plan("table7", "full", ["Ours", "*tinyimagenet-10k"], [0], tmp_path)
+    (run,), (cell,) = plan.runs, plan.cells
+    by_hand = record_of(write_run(tmp_path / "by hand", run.config), scale="full")
+    assert "data.benchmark.open_images" in by_hand.changes
+    assert fits(by_hand, cell, "full")
+    assert not fits(replace(by_hand, data="cifar100n+places365-10k"), cell, "full")
+
+
+def test_a_warm_up_alone_is_found_on_frozen_features(tmp_path: Path) -> None:
+    plan = made_plan("table4", "frozen", ["(1).Warmup", "sym80"], [0], tmp_path)
+    records = finished_records(plan)
+    assert len(records) == 2
+    for cell in plan.cells:
+        (run,) = plan.runs_of(cell)
+        assert found_of(cell, "frozen", records.values()).runs == {0: records[run]}

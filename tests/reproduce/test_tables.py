@@ -50,7 +50,7 @@ def test_no_difference_on_a_smaller_scale_but_the_papers_row(tmp_path: Path) -> 
     assert [row[1] for row in texts] == ["here", "paper"]
     assert texts[1][2:] == ["69.61", "49.30", "67.27"]
     text = write_tables(plan, outcome, lines_of(plan, outcome), tmp_path)[0].read_text(encoding="utf-8")
-    assert "- the paper's figures are of full scale; differences to those of scale mini mean nothing" in text
+    assert "- the paper's figures are of full scale: the distance to those of scale mini means little" in text
     assert "seed 0: the loss is not finite" in text
     assert "- left out: Ours cifar100n sym20, Ours cifar100n sym80, Ours cifar100n asym40: mini80 stands" in text
 

@@ -42,6 +42,7 @@ def write_run(
     detectors: bool = False,
     noise: dict[str, Any] | None = None,
     pixels: str = "0123456789abcdef",
+    machine: dict[str, Any] | None = None,
 ) -> Path:
     """Write the small files of a finished run and return its folder."""
     config = config or small()
@@ -60,7 +61,7 @@ def write_run(
         },
         "versions": {"lond": "0.1.0", "torch": "2.9.0"},
         "python": "3.11.7",
-    }
+    } | ({"machine": machine} if machine else {})
     metrics = {"loss": 2.6, "accuracy": accuracy - 0.01, "auroc": 0.6, "fpr95": 0.9, "label_accuracy": 1 / 3}
     outcome = {
         "method": config.method, "epochs": config.train.epochs, "mean_over_last": 3, "seed": config.train.seed,

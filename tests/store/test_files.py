@@ -15,6 +15,7 @@ from store.run_samples import small, write_detectors, write_run
 
 from lond.errors import DataError
 from lond.store import DetectorRecord, Machine, Record, read, record_of, scan, write
+from lond.store.files import named_as_stored
 
 
 @pytest.fixture
@@ -170,3 +171,27 @@ def test_many_write_at_once(tmp_path: Path, store: Path) -> None:
     assert Counter(one.outcome for one in written) == {"new": 2, "kept": 4}
     assert read(store) == sorted(records, key=lambda record: record.name)
     assert len(list(store.iterdir())) == 2
+
+
+def test_a_detector_that_failed_gives_way(tmp_path: Path, store: Path) -> None:
+    record = record_of(write_run(tmp_path / "run", detectors=True))
+    failed = next(detector for detector in record.detectors if detector.problem)
+    good = replace(failed, problem="", figures={"auroc": 0.75})
+    write(store, record)
+    others = tuple(detector for detector in record.detectors if detector != failed)
+    assert write(store, replace(record, detectors=(*others, good))).outcome == "completed"
+    assert good in read(store)[0].detectors and failed not in read(store)[0].detectors
+    # Not the other way round.
+    assert write(store, record).outcome == "kept"
+
+
+def test_guessed_tags_are_those_of_the_store(record: Record, store: Path) -> None:
+    assert named_as_stored(store, record) == record
+    path = write(store, replace(record, scale="smoke", preset="", changes={"train.epochs": 6})).path
+    named = named_as_stored(store, record)
+    assert (named.scale, named.preset, named.changes) == ("smoke", "", {"train.epochs": 6})
+    assert write(store, named).outcome == "kept"
+    told = named_as_stored(store, record, {"scale", "preset"})
+    assert (told.scale, told.preset, told.changes) == (record.scale, record.preset, record.changes)
+    path.write_text("{")
+    assert named_as_stored(store, record) == record

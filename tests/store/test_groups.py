@@ -13,6 +13,7 @@ from store.run_samples import EPOCHS, small, write_run
 
 from lond.errors import ConfigError, DataError
 from lond.store import (
+    Group,
     Record,
     Summary,
     curve_rows,
@@ -97,6 +98,15 @@ def test_what_a_group_mixes(records: list[Record], tmp_path: Path) -> None:
         (f"train.epochs={EPOCHS}", 3), (f"train.epochs={EPOCHS}, train.batch_size=64", 1),
     ]  # fmt: skip
     assert len(group([*records[:3], batch], ["variant"])) == 2
+
+
+def test_what_tells_the_runs_of_a_group_apart(records: list[Record]) -> None:
+    (everything,) = group(records, by=())
+    assert everything.apart()[0] == "method" and "variant" not in everything.apart()
+    assert Group({}, (records[0], replace(records[0], changes={"train.epochs": 3}))).apart() == ["changes"]
+    assert Group({}, (records[0], replace(records[0], variant="other"))).apart() == ["variant"]
+    assert Group({}, (records[0],)).apart() == []
+    assert group(records, by="method") == group(records, by=("method",))
 
 
 def test_grouping_by_what_is_not_there(records: list[Record]) -> None:

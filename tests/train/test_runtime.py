@@ -31,6 +31,8 @@ def test_one_process() -> None:
     runtime.backward((3 * weight).sum(), [weight, torch.nn.Parameter(torch.ones(1))])
     assert weight.grad.tolist() == [3, 3]
     assert runtime.union(["b", "a", "b"]) == ["b", "a"]
+    threads = torch.get_num_threads()
+    assert runtime.describe() == {"threads": threads, "device": "cpu", "precision": "32-true", "processes": 1}
     runtime.barrier()
     runtime.close()
 

@@ -11,16 +11,16 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from lond.cli.shared import STORE, out, print_whole, say, seed_numbers, threads_of_a_run
+from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
-from lond.reproduce.drawing import draw_experiment
+from lond.reproduce.drawing import CURVES, draw_experiment
 from lond.reproduce.estimate import duration, estimate_text, estimated_seconds
 from lond.reproduce.filters import choices, chosen_cells
 from lond.reproduce.lines import Line, lines_of
 from lond.reproduce.maps import EmbeddingMap, map_of
 from lond.reproduce.planning import Plan, data_problems, plan_experiment, without_data
-from lond.reproduce.running import Outcome, carry_out, is_begun, is_finished, missing_runs, stored_records
+from lond.reproduce.running import Outcome, carry_out, is_begun, is_finished, missing_runs, store_notes, stored_records
 from lond.reproduce.scales import SCALES, Places, checked_scale
 from lond.reproduce.smoke_data import make_web_folder
 from lond.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
@@ -66,18 +66,20 @@ def reproduce(
     plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, seed_numbers(seeds), places, folder)
     store = store or (folder / "store" if scale == "smoke" else STORE)
     runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
+    for note in store_notes(store):
+        say(f"note: {note}")
     if dry_run:
         _describe(plan, store, runtime, jobs)
         return
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"--out {folder} is a file; name a folder")
-    plan = without_data(plan)
+    for option, place in (("--out", folder), ("--store", store)):
+        make_folder(place, option)
+    plan = without_data(plan, missing_runs(plan, store))
     if any(run.config.data.source for run in plan.runs):
         make_web_folder(places.web_folder)
     _ask(plan, store, runtime, jobs, yes)
     try:
         outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=say)
-        _write(plan, outcome, root, folder / f"{name}-{scale}")
+        _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
@@ -85,27 +87,30 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _write(plan: Plan, outcome: Outcome, root: str, target: Path) -> None:
+def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
     """Print the table, and write it with its figures."""
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
         say(f"{heading(plan)}: a drawing of {shows[0].shows}; there is nothing to run")
         return
     lines = lines_of(plan, outcome)
-    maps = _maps(plan, outcome, root)
+    maps = _maps(plan, outcome, root, runtime)
     if lines or not plan.experiment.cells:
         _print(heading(plan), table_of(lines) if plan.experiment.cells else tasks_table())
     for note in notes_of(plan, outcome):
         say(f"note: {note}")
-    written = write_tables(plan, outcome, lines, target)
+    target.mkdir(parents=True, exist_ok=True)
+    written = write_tables(plan, outcome, lines, target) if lines or not plan.experiment.cells else []
     written += _draw(plan, outcome, lines, maps, target)
+    for old in set(target.glob(f"{CURVES}-*")) - set(written):
+        old.unlink()  # of other cells than the table beside it
     for panel in shows:
         if panel.expected:
             say(f"the paper on {' '.join(filter(None, (panel.experiment, panel.part)))}: {panel.expected}")
     say(f"written: {', '.join(map(str, written))}")
 
 
-def _maps(plan: Plan, outcome: Outcome, root: str) -> dict[str, EmbeddingMap]:
+def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
     """Return a map of each contender that needs one, of the first seed."""
     maps = {}
     for cell in plan.cells:
@@ -113,7 +118,7 @@ def _maps(plan: Plan, outcome: Outcome, root: str) -> dict[str, EmbeddingMap]:
         if cell.metrics or run is None:
             continue
         try:
-            maps[cell.row] = map_of(run.folder, root)
+            maps[cell.row] = map_of(run.folder, root, runtime)
         except LondError as error:
             outcome.problems[run] = f"no map: {error}"
     return maps
@@ -150,14 +155,14 @@ def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> N
     """Print the runs of a plan, and what is known about them."""
     say(heading(plan))
     stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
-    table = Table("run", "seed", Column("cells", justify="right"), "state")
+    table = Table("run", "seed", "for", Column("cells", justify="right"), "state")
     for run in plan.runs:
         state = "cut" if is_begun(run) else "to train"
         if run not in missing:
             state = "finished" if is_finished(run) else "stored"
         elif run in stored:
             state = "to train again: what is stored is not enough"
-        table.add_row(escape(run.name), str(run.seed), str(len(run.cells)), state)
+        table.add_row(escape(run.name), str(run.seed), escape(run.users), str(len(run.cells)), state)
     if plan.runs:
         print_whole(table)
     for note in left_out_notes(plan):

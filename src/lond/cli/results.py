@@ -16,7 +16,7 @@ from rich.table import Table as RichTable
 from lond.cli.shared import STORE, out, print_whole, say, split
 from lond.errors import ConfigError, DataError, LondError
 from lond.store.choose import find, select
-from lond.store.files import scan, write
+from lond.store.files import named_as_stored, scan, write
 from lond.store.gather import record_of
 from lond.store.groups import group
 from lond.store.records import Machine, Record
@@ -89,7 +89,8 @@ def results(
     for one in groups:
         if mixed := one.mixed():
             key, more = ", ".join(filter(None, one.key.values())), " ..." if len(mixed) > SHOWN else ""
-            _note(f"the runs of {key} differ in {', '.join(mixed[:SHOWN])}{more}; add changes or variant to --by")
+            advice = " and ".join(one.apart())
+            _note(f"the runs of {key} differ in {', '.join(mixed[:SHOWN])}{more}; add {advice} to --by")
 
 
 def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: bool) -> None:
@@ -99,7 +100,8 @@ def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: 
     failed = 0
     for folder in folders:
         try:
-            written = write(store, record_of(folder, **tags), replace=replace)
+            record = named_as_stored(store, record_of(folder, **tags), {name for name, tag in tags.items() if tag})
+            written = write(store, record, replace=replace)
             say(f"{written.outcome}: {written.path}")
         except LondError as error:
             failed += 1

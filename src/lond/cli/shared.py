@@ -63,12 +63,31 @@ def seed_numbers(text: str) -> list[int]:
     """Return the seeds between the commas, each once.
 
     Raises:
-        ConfigError: one of them is no whole number.
+        ConfigError: one of them is no whole number, or negative.
     """
     try:
-        return list(dict.fromkeys(int(part) for part in text.split(",")))
+        seeds = list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError as error:
         raise ConfigError(f"--seeds needs whole numbers with commas, e.g. 0,1,2, not {text!r}") from error
+    if min(seeds) < 0:
+        raise ConfigError(f"--seeds must not be negative, not {text!r}")
+    return seeds
+
+
+def make_folder(folder: Path, option: str) -> None:
+    """Make the folder of an option before any work.
+
+    Raises:
+        ConfigError: it is a file, or cannot be made or written to.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{option} {folder} is a file; name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{option} {folder} cannot be made: {error.strerror}; name another folder") from error
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"{option} {folder} cannot be written to; name another folder")
 
 
 def threads_of_a_run(asked: int, jobs: int) -> int:

@@ -55,7 +55,7 @@ def table_cells(experiment: str) -> Iterator[Cell]:
         switches = ABLATION[figure.row] if experiment == "table4" else open_images(figure.data)
         yield Cell(**shared, overrides=switches)
         if figure.row == "(1).Warmup":
-            yield Cell(**shared, overrides=SHORT_WARMUP, reading="the model after the 50 warm-up epochs")
+            yield Cell(**shared, overrides=SHORT_WARMUP, reading="the model after warm-up")
 
 
 def preset_name(data: str, noise: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lond.errors import ConfigError
 from lond.paper.cells import map_cells, open_noise_cells, selection_cells, sweep_cells, table_cells
-from lond.paper.records import Cell, Experiment
+from lond.paper.records import MEAN, Cell, Experiment
+from lond.paper.tables import NOTES
 
 VALIDATION = (
-    "the paper gives the detectors CIFAR-100 validation images of the known classes, set up as in OpenOOD; which and "
+    "the detectors are given CIFAR-100 validation images of the known classes, set up as in OpenOOD; which and "
     "how many is not said. Here TempScaling and REACT are fitted on training samples judged clean"
 )
 OPEN_SETS = (
@@ -23,7 +24,8 @@ EXPERIMENTS = {
         Experiment(
             "table1", "tab:cifar_acc", "Accuracy on CIFAR100N and CIFAR80N", tuple(table_cells("table1")),
             (
-                "most figures of other methods are said to be copied from the SED paper; which are not is not said",
+                "figures of other methods are copied from the SED paper, but for NGC, CIR+ and (on CIFAR80N) NPN-hard, "
+                "which the authors ran again",
                 "figures are means over the last ten epochs of one run or of several: the number of seeds is not given",
             ),
         ),
@@ -33,6 +35,7 @@ EXPERIMENTS = {
             (
                 VALIDATION,
                 "whether a detector's figure is that of the last model or a mean over epochs is not said",
+                f"the mean of LOND-DRS: {NOTES['table2', 'Ours', 'cifar80n', MEAN]}",
                 "REACT and KNN have settings that OpenOOD searches on foreign validation images; whether that was "
                 "done is not said",
             ),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Cell, Experiment, Sweep, panels, published_of, table
+from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Cell, Experiment, Sweep, panels, published_of
 from lond.reproduce.commands import commands_of
 from lond.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.reproduce.facts import data_table, facts_of
 from lond.reproduce.filters import other_noises, under_noise
-from lond.reproduce.lines import Line, averages, cell_lines, score_of
+from lond.reproduce.lines import Line, cell_lines, score_of, with_averages
 from lond.reproduce.names import COMPARABLE, SCALES, Scale, why_left_out
 from lond.reproduce.ranking import ranked_table, same_order
-from lond.reproduce.stored import Found, found_of
+from lond.reproduce.stored import Found, found_of, shared_draws
 from lond.reproduce.tables import table_of
 from lond.reproduce.texts import summary_text
+from lond.store.groups import Summary, summarise
 from lond.store.records import Record
 from lond.store.tables import Column, Table, as_markdown
 
@@ -31,6 +32,8 @@ class Stored:
     experiment: Experiment
     scale: Scale
     found: Mapping[Cell, Found] = field(hash=False)
+    aside: frozenset[str] = frozenset()
+    """Names of runs that fit a cell but for their settings or data."""
 
     @property
     def records(self) -> list[Record]:
@@ -41,15 +44,25 @@ class Stored:
     @property
     def others(self) -> list[str]:
         """Names of runs that were left out for their settings or data."""
-        shown = {record.name for record in self.records}
-        return sorted({record.name for one in self.found.values() for record in one.others} - shown)
+        return sorted(self.aside - {record.name for record in self.records})
 
     @property
     def lines(self) -> list[Line]:
         """All figures, then the averages that the paper prints besides."""
         comparable = self.scale in COMPARABLE
         lines = [line for cell, one in self.found.items() for line in cell_lines(cell, one.runs, comparable)]
-        return [*lines, *averages(lines, table(self.experiment.name), comparable)]
+        return with_averages(lines, self.experiment.name, comparable)
+
+    @property
+    def aurocs(self) -> dict[tuple[str, str], dict[str, Summary]]:
+        """(data set, noise) -> contender -> AUROC of its own score in percent, where test images are foreign."""
+        found: dict[tuple[str, str], dict[str, Summary]] = {}
+        for cell, one in self.found.items():
+            if not cell.detector:
+                (line,) = cell_lines(replace(cell, metrics=("auroc",)), one.runs, False)
+                if line.values:
+                    found.setdefault((cell.data, cell.noise), {})[cell.row] = line.summary
+        return found
 
 
 def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -> Stored:
@@ -59,8 +72,11 @@ def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -
     moved = [cell for cell in experiment.cells if cell.metrics]
     cells = [*experiment.cells, *(cell for noise in other_noises(moved) for cell in under_noise(moved, noise))]
     runnable = [cell for cell in cells if not why_left_out(cell, scale)]
-    found = {cell: one for cell in runnable if _shows(cell, one := found_of(cell, scale, own))}
-    return Stored(experiment, scale, {cell: one for cell, one in found.items() if _is_comparison(cell, found)})
+    drawn = shared_draws(runnable, scale, own)
+    held = {cell: found_of(cell, scale, own, drawn) for cell in runnable}
+    found = {cell: one for cell, one in held.items() if _shows(cell, one)}
+    aside = frozenset(record.name for one in held.values() for record in one.others)
+    return Stored(experiment, scale, {cell: one for cell, one in found.items() if _is_comparison(cell, found)}, aside)
 
 
 def _is_comparison(cell: Cell, found: Collection[Cell]) -> bool:
@@ -96,7 +112,7 @@ def block_of(stored: Stored, pictures: Sequence[str]) -> str:
     seeds = {cell: tuple(one.runs) for cell, one in stored.found.items()}
     known = [cell for cell in experiment.cells if not why_left_out(cell, scale)]
     commands = "\n".join(commands_of(experiment, scale, seeds, known))
-    facts = [*facts_of(stored.records), *_expected(experiment)]
+    facts = [*facts_of(stored.records), *_expected(experiment), *(f"on the paper: {one}" for one in experiment.remarks)]
     if stored.others:
         facts.append(f"left out, since settings or data differ: {', '.join(stored.others)}")
     return "\n".join([
@@ -127,10 +143,10 @@ def _figures(stored: Stored) -> Iterator[str]:
         if lines:
             yield as_markdown(table_of(lines))
     else:
-        yield from _ranked(lines)
+        yield from _ranked(lines, stored.aurocs)
 
 
-def _ranked(lines: Sequence[Line]) -> Iterator[str]:
+def _ranked(lines: Sequence[Line], aurocs: Mapping[tuple[str, str], Mapping[str, Summary]]) -> Iterator[str]:
     """Yield a table a data set, noise and metric, with the contenders in order."""
     for data, noise, metric in dict.fromkeys((line.data, line.noise, line.metric) for line in lines):
         own = [line for line in lines if (line.data, line.noise, line.metric) == (data, noise, metric)]
@@ -140,7 +156,7 @@ def _ranked(lines: Sequence[Line]) -> Iterator[str]:
         same, pairs = same_order(own)
         order = f" {same} of {pairs} pairs of contenders stand in the paper's order." if pairs else ""
         yield f"**{place}.**{order}\n"
-        yield as_markdown(ranked_table(own))
+        yield as_markdown(ranked_table(own, aurocs.get((data, noise)) if metric == "accuracy" else None))
 
 
 def _data(name: str) -> str:
@@ -163,15 +179,15 @@ def _ablation(lines: Sequence[Line]) -> Iterator[str]:
 
 def _sweep(sweep: Sweep, lines: Sequence[Line]) -> Iterator[str]:
     """Yield the mean of accuracy and AUROC by value and noise, with the best value here and the recommended one."""
-    noises = dict.fromkeys((*sweep.noises, *(line.noise for line in lines)))
-    scores = {
-        noise: {value: score_of(lines, f"{sweep.symbol}={value:g}", noise) for value in sweep.values}
-        for noise in noises
-    }
+    rows_of = {value: f"{sweep.symbol}={value:g}" for value in sweep.values}
+    noises = dict.fromkeys((*sweep.noises, *(line.noise for line in lines if line.noise != MEAN)))
+    scores = {noise: {value: score_of(lines, row, noise) for value, row in rows_of.items()} for noise in noises}
+    over_all = {line.row: line.summary for line in lines if line.noise == MEAN}
+    scores[MEAN] = {value: over_all.get(row, summarise([])) for value, row in rows_of.items()}
     held = {noise: own for noise, own in scores.items() if sum(bool(score.n) for score in own.values()) >= TO_COMPARE}
     if not held:
         return
-    columns = (Column(sweep.symbol), *(Column(NAMES[noise]) for noise in held))
+    columns = (Column(sweep.symbol), *(Column(NAMES.get(noise, "mean of the noises")) for noise in held))
     rows = [(f"{value:g}", *(summary_text(own[value]) for own in held.values())) for value in sweep.values]
     recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
     best: dict[str, tuple[str, ...]] = {

@@ -32,12 +32,17 @@ class Direction:
     """Over the seeds that both have; each seed is compared with itself."""
     paper: Mapping[str, float] = field(hash=False)
     """Printed noise -> the same difference there: under the same noise, or under all if the paper has not got it."""
+    second_reading: bool = False
+    """Whether one of the rows is a second reading of what the paper says; such ones are shown, but not counted."""
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the signs are the same; None if there is nothing to compare, or the paper's own signs differ."""
+        """Whether the signs are the same; None if there is nothing to compare, or the paper has no direction.
+
+        It has none where it prints no difference, or different ones under the noises compared with.
+        """
         signs = {sign(value) for value in self.paper.values()}
-        if self.here.mean is None or len(signs) != 1:
+        if self.here.mean is None or len(signs) != 1 or signs == {0}:
             return None
         return signs == {sign(self.here.mean)}
 
@@ -67,7 +72,9 @@ def _differences(lines: Sequence[Line], against: Mapping[str, str]) -> list[Dire
             continue
         here = summarise([line.values[seed] - other.values[seed] for seed in line.values if seed in other.values])
         if here.n:
-            found.append(Direction(line.name, other.name, line.noise, line.metric, here, _printed(line, other)))
+            second = bool(line.reading or other.reading)
+            paper = _printed(line, other)
+            found.append(Direction(line.name, other.name, line.noise, line.metric, here, paper, second))
     return found
 
 
@@ -97,7 +104,7 @@ def directions_table(directions: Sequence[Direction]) -> Table:
 
 def summary_of(directions: Sequence[Direction], against: str) -> str:
     """Return how many differences to something have the paper's sign, and which do not; "" if there are none."""
-    judged = [one for one in directions if one.agrees is not None]
+    judged = [one for one in directions if one.agrees is not None and not one.second_reading]
     if not judged:
         return ""
     other = [f"{one.name} {one.noise} {one.metric}" for one in judged if not one.agrees]

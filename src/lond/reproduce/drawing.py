@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lond.paper import NOISE_NAMES, SWEEPS, Sweep
+from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
+from lond.paper.figures import SCORE
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
 from lond.plots import STYLE, draw_curves, import_pyplot, save_figure
@@ -20,7 +21,11 @@ from lond.store.records import Record
 from lond.types import FOREIGN
 
 TITLES = {"accuracy": "accuracy", "auroc": "AUROC", "label_accuracy": "label accuracy"}
-CURVES = ("accuracy", "auroc")
+LEAST = 1.0
+"""Percentage points that a sweep's axis spans at least."""
+
+CURVES = "curves"
+"""How the names of learning curves begin."""
 PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
 
 
@@ -40,21 +45,32 @@ def draw_experiment(
     if not plan.experiment.cells or not outcome.records:
         return []
     if name == "figure1":
-        return draw_bars(lines, folder / name)
+        drawn = draw_curves(_histories(plan, outcome), {"accuracy": TITLES["accuracy"]}, folder / name, _common(plan))
+        return drawn + draw_bars(lines, folder / f"{name}-bars")
     if name in ("figure3", "figure4"):
-        return draw_sweeps([sweep for sweep in SWEEPS if sweep.experiment == name], lines, folder / name)
+        shown = [sweep for sweep in SWEEPS if sweep.experiment == name and _is_swept(sweep, lines)]
+        return draw_sweeps(shown, lines, folder / name) if shown else []
     if name == "figure5":
-        return draw_curves(_histories(plan, outcome), {key: TITLES[key] for key in ("label_accuracy", "accuracy")},
-                           folder / name)  # fmt: skip
+        figures = {key: TITLES[key] for key in ("label_accuracy", "accuracy")}
+        return draw_curves(_histories(plan, outcome), figures, folder / name, _common(plan))
     if name == "figure6":
         return draw_maps(maps, folder / name) if maps else []
     paths = []
     for data, noise in dict.fromkeys((cell.data, cell.noise) for cell in plan.cells):
         curves = _histories(plan, outcome, data, noise)
         if curves:
-            stem = "-".join(filter(None, ("curves", data, noise)))
-            paths += draw_curves(curves, {key: TITLES[key] for key in CURVES}, folder / stem)
+            stem = "-".join(filter(None, (CURVES, data, noise)))
+            figures = {key: TITLES[key] for key in SCORE}
+            paths += draw_curves(curves, figures, folder / stem, _common(plan, data, noise))
     return paths
+
+
+def _common(plan: Plan, data: str = "", noise: str = "") -> str:
+    """Return what all curves of a picture have in common: data, noise and scale."""
+    places = {(cell.data, cell.noise) for cell in plan.cells}
+    data, noise = (data, noise) if data else next(iter(places)) if len(places) == 1 else ("", "")
+    names = (DATA_SETS[data].printed if data else "", PRINTED_NOISE.get(noise, noise), f"scale {plan.scale}")
+    return ", ".join(filter(None, names))
 
 
 def _histories(
@@ -81,6 +97,10 @@ def history(record: Record) -> list[dict[str, Any]]:
     ]
 
 
+def _is_swept(sweep: Sweep, lines: Sequence[Line]) -> bool:
+    return any(line.values and line.row.startswith(f"{sweep.symbol}=") for line in lines)
+
+
 def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> list[Path]:
     """Draw one panel a hyper-parameter, one line a noise and their mean; stars mark what the paper recommends."""
     pyplot = import_pyplot()
@@ -89,7 +109,7 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
         for axis, sweep in zip(axes[0], sweeps, strict=True):
             recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
             all_means: dict[float, list[float]] = {}
-            noises = list(dict.fromkeys((*sweep.noises, *(line.noise for line in lines))))
+            noises = list(dict.fromkeys((*sweep.noises, *(line.noise for line in lines if line.noise != MEAN))))
             for place, noise in enumerate(noises):
                 found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
                 points = [(value, s.mean, s.deviation or 0.0) for value, s in found if s.mean is not None]
@@ -106,10 +126,18 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
             axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
             axis.grid(alpha=0.2)
             axis.ticklabel_format(axis="y", useOffset=False)
+            _widen(axis)
         axes[0][0].set_ylabel("mean of accuracy and AUROC (%)")
         if axes[0][-1].get_legend_handles_labels()[0]:
             axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
         return save_figure(figure, path)
+
+
+def _widen(axis: Any) -> None:
+    """Let an axis show at least a point, so that rounding does not look like an effect."""
+    low, high = axis.get_ylim()
+    if high - low < LEAST:
+        axis.set_ylim((low + high - LEAST) / 2, (low + high + LEAST) / 2)
 
 
 def _marked(points: Sequence[tuple[float, float, float]], chosen: float | None) -> tuple[list[float], list[float]]:
@@ -144,11 +172,17 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(maps), figsize=(3.3 * len(maps), 3.3), squeeze=False)
+        # Grey would look like black ones.
+        colours = [colour for colour in pyplot.get_cmap("tab10").colors if len({round(part, 2) for part in colour}) > 1]
         for axis, (name, one) in zip(axes[0], maps.items(), strict=True):
             for place, label in enumerate(sorted(set(one.labels))):
                 points = [point for point, own in zip(one.points, one.labels, strict=True) if own == label]
                 x, y = zip(*points, strict=True)
-                colour = "black" if label == FOREIGN else pyplot.get_cmap("tab10")(place % 10)
-                axis.scatter(x, y, s=5, color=colour, lw=0, alpha=0.6 if label == FOREIGN else 0.9)
+                if label == FOREIGN:
+                    axis.scatter(x, y, s=9, color="black", marker="x", lw=0.7, alpha=0.7, label="foreign")
+                else:
+                    axis.scatter(x, y, s=6, color=colours[place % len(colours)], lw=0, alpha=0.9)
             axis.set(xticks=[], yticks=[], title=f"{name} ({one.kind})")
+        axes[0][0].plot([], [], "o", ms=3, color="grey", label="known, a colour a class")
+        axes[0][0].legend(loc="upper center", bbox_to_anchor=(0.5 * len(maps), -0.02), ncols=2, fontsize=8)
         return save_figure(figure, path)

@@ -69,19 +69,29 @@ def estimated_seconds(
 ) -> float:
     """Return roughly how many seconds runs will take if nothing else uses the machine.
 
-    A stored run of the same settings tells better than a few passes; of several the fastest does.
+    A stored run of the same settings on the same kind of device tells better than a few passes; of several the
+    fastest does.
     """
     runtime = runtime or RuntimeSettings()
     threads = min(runtime.threads or torch.get_num_threads(), cores())
-    stored: dict[str, float] = {}
-    for record in scan(store)[0] if store.is_dir() else []:
-        if record.total_seconds:
-            stored[record.variant] = min(record.total_seconds, stored.get(record.variant, record.total_seconds))
     device = device_of(runtime.accelerator)
+    stored = stored_seconds(store, torch.cuda.get_device_name() if device == "cuda" else device, threads)
     seconds = [stored.get(run.variant) or run_seconds(run.config, device, threads) for run in runs]
     # Jobs that have no core of their own wait for each other.
     at_a_time = min(workers, len(seconds), cores() / threads if device == "cpu" else workers)
     return sum(seconds) / max(1.0, at_a_time)
+
+
+def stored_seconds(store: Path, device: str, threads: int) -> dict[str, float]:
+    """Return, by variant, the seconds that stored runs took on such a device, as they would on so many threads."""
+    found: dict[str, float] = {}
+    for record in scan(store)[0] if store.is_dir() else []:
+        machine = record.machine
+        if record.total_seconds and machine.device == device:
+            shared = (machine.threads or threads) / threads if device == "cpu" else 1.0
+            seconds = record.total_seconds * shared
+            found[record.variant] = min(seconds, found.get(record.variant, seconds))
+    return found
 
 
 def cores() -> int:

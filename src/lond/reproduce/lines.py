@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lond.paper import MEAN, Cell, Published, published_of, table
-from lond.paper.figures import SCORE
+from lond.paper.figures import SCORE, SWEEPS
 from lond.reproduce.names import COMPARABLE
 from lond.store.groups import Summary, summarise
 from lond.store.records import Record
@@ -71,7 +71,13 @@ def lines_of(plan: Plan, outcome: Outcome) -> list[Line]:
     for cell in plan.cells:
         records = {run.seed: outcome.records[run] for run in plan.runs_of(cell) if run in outcome.records}
         lines += cell_lines(cell, records, comparable)
-    return [*lines, *averages(lines, table(plan.experiment.name), comparable)]
+    return with_averages(lines, plan.experiment.name, comparable)
+
+
+def with_averages(lines: Sequence[Line], experiment: str, comparable: bool) -> list[Line]:
+    """Return lines with the averages that the paper prints, or draws, besides."""
+    swept = sweep_scores(lines) if any(sweep.experiment == experiment for sweep in SWEEPS) else []
+    return [*lines, *averages(lines, table(experiment), comparable), *swept]
 
 
 def cell_lines(cell: Cell, records: Mapping[int, Record], comparable: bool) -> Iterator[Line]:
@@ -112,6 +118,25 @@ def score_of(lines: Sequence[Line], row: str, noise: str) -> Summary:
     if len(parts) != len(SCORE):
         return summarise([])
     return summarise([sum(part[seed] for part in parts) / len(parts) for seed in parts[0] if seed in parts[1]])
+
+
+def sweep_scores(lines: Sequence[Line]) -> list[Line]:
+    """Return, for each swept value, the mean of accuracy and AUROC under each noise, and over all noises.
+
+    The last is what the paper draws; it is left out for a value that lacks one of them.
+    """
+    noises, found = list(dict.fromkeys(line.noise for line in lines)), list[Line]()
+    for row in dict.fromkeys(line.row for line in lines):
+        own = {(line.noise, line.metric): line for line in lines if line.row == row}
+        scores = [
+            replace(own[noise, SCORE[0]], metric=MEAN, values=_mean_values([own[noise, metric] for metric in SCORE]))
+            for noise in noises
+            if all((noise, metric) in own for metric in SCORE)
+        ]
+        found += scores
+        if len(scores) == len(noises) > 1:
+            found.append(replace(scores[0], noise=MEAN, values=_mean_values(scores)))
+    return found
 
 
 def averages(lines: Sequence[Line], printed: Iterable[Published], comparable: bool) -> list[Line]:

@@ -14,6 +14,7 @@ from lond.data.split import take
 from lond.errors import DataError
 from lond.runs.data import load_data, with_root
 from lond.runs.trained import load_run
+from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN
 
 CLASSES, OF_A_CLASS, FOREIGN_IMAGES = 10, 50, 250
@@ -38,7 +39,7 @@ def fixed_sample(labels: Tensor) -> Tensor:
     return torch.cat([*chosen, foreign])
 
 
-def map_of(folder: Path, root: str) -> EmbeddingMap:
+def map_of(folder: Path, root: str, runtime_settings: RuntimeSettings | None = None) -> EmbeddingMap:
     """Return the map of a finished run's test images: t-SNE of its features, PCA without openTSNE.
 
     Raises:
@@ -49,7 +50,7 @@ def map_of(folder: Path, root: str) -> EmbeddingMap:
     if test is None:
         raise DataError("the run was trained without test data; there is nothing to draw")
     sample = take(test, fixed_sample(test.labels))
-    points = two_dimensions(run.predict(run.read(sample)).features)
+    points = two_dimensions(run.predict(run.read(sample), Runtime(runtime_settings)).features)
     if points is None:
         raise DataError(f"{test.origin} holds fewer than three images; there is nothing to draw")
     return EmbeddingMap(points, sample.labels.tolist(), "PCA" if find_spec("openTSNE") is None else "t-SNE")

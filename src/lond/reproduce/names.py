@@ -22,6 +22,9 @@ COMPARABLE = ("full",)
 WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
 """Lengths that a cell changes: on every scale all epochs become warm-up, or the epochs of warm-up become all."""
 
+AVERAGED = "train.average_last"
+"""What changes with the second of them: the mean is over fewer epochs of a shorter run."""
+
 OPEN_IMAGES = "data.benchmark.open_"
 """Beginning of the settings that add images of another data set."""
 

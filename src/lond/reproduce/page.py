@@ -36,11 +36,13 @@ EXPLAINED = """
 *here* is mean ± sample standard deviation over n training seeds. The paper's figures are of its full scale: on a
 smaller one `here - paper` measures the scale as well as the method, and orders and directions tell more. Ranks are
 among the contenders that were run here, 1 for the best. What is not stored yet is left out; how to run it:
-[the paper's tables and figures](reproduce.md).
+[reproduce the paper](reproduce.md). Where foreign images are among the test images, tables of accuracy
+also tell how well each method's own score ranks them; the paper does so for NGC, LOND-DRS and detectors on SED only.
 """
 
 EMPTY = """
-**The store holds no such runs yet.** How to make them: [the paper's tables and figures](reproduce.md).
+**The store holds no such runs yet** (those of the scale `smoke` are not shown). How to make them:
+[reproduce the paper](reproduce.md).
 """
 
 
@@ -101,6 +103,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--figures", type=Path, default=FIGURES, help=f"what was drawn; {FIGURES} if left out")
     parser.add_argument("--out", type=Path, default=PAGE, help=f"the page; {PAGE} if left out")
     asked = parser.parse_args(words)
+    if not asked.store.is_dir():
+        print(f"error: there is no results store {asked.store}; the page is as it was", file=sys.stderr)
+        return 2
     page = make_page(asked.store, asked.figures)
     for file in page.unusable:
         print(f"note: {file.path} is left out: {file.reason}", file=sys.stderr)

@@ -18,6 +18,9 @@ from lond.store.records import Scale as StoredScale
 RUNS = "runs"
 """Folder of all runs, below that of the output; tables and figures share them."""
 
+MOST_USERS = 3
+"""Rows of a run that are named."""
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -51,6 +54,12 @@ class Run:
     def name(self) -> str:
         """What the run is called in messages."""
         return self.folder.name.rpartition("-seed")[0]
+
+    @property
+    def users(self) -> str:
+        """The rows that it is for, in words."""
+        rows = list(dict.fromkeys(f"{cell.row} ({cell.reading})" if cell.reading else cell.row for cell in self.cells))
+        return ", ".join(rows[:MOST_USERS]) + (f" and {len(rows) - MOST_USERS} more" if len(rows) > MOST_USERS else "")
 
     @property
     def detectors(self) -> frozenset[str]:
@@ -117,13 +126,13 @@ def plan_experiment(
     return Plan(experiment, scale, tuple(seeds), tuple(kept), tuple(runs), tuple(left_out))
 
 
-def without_data(plan: Plan) -> Plan:
-    """Return the plan without cells whose data are not there; the reasons say what to do.
+def without_data(plan: Plan, missing: Iterable[Run]) -> Plan:
+    """Return the plan without cells whose runs are missing and whose data are not there; the reasons say what to do.
 
     Raises:
         DataError: nothing is left.
     """
-    problems = data_problems(plan.runs)
+    problems = data_problems(missing)
     lacking = [LeftOut(cell, problems[run]) for run in plan.runs if run in problems for cell in run.cells]
     without = dict.fromkeys(entry.cell for entry in lacking)
     left_out = [*plan.left_out, *(next(e for e in lacking if e.cell == cell) for cell in without)]

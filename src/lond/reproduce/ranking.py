@@ -7,6 +7,7 @@ from itertools import combinations
 
 from lond.reproduce.lines import Line
 from lond.reproduce.texts import NONE, number_text, summary_text
+from lond.store.groups import Summary
 from lond.store.tables import Column, Table
 
 LOWER_IS_BETTER = ("fpr95", "fpr95_openood")
@@ -37,8 +38,13 @@ def same_order(lines: Sequence[Line]) -> tuple[int, int]:
     return sum((here[a] - here[b]) * (paper[a] - paper[b]) > 0 for a, b in pairs), len(pairs)
 
 
-def ranked_table(lines: Sequence[Line]) -> Table:
-    """Return one row a contender, best first; ``lines`` are of one data set, noise and metric."""
+def ranked_table(lines: Sequence[Line], aurocs: Mapping[str, Summary] | None = None) -> Table:
+    """Return one row a contender, best first.
+
+    Args:
+        lines: of one data set, noise and metric.
+        aurocs: contender -> how well its own score ranks foreign images; a column besides, if there are any.
+    """
     here, paper = ranked(lines)
     lower = any(line.metric in LOWER_IS_BETTER for line in lines)
     found = [(line, mean) for line in lines if (mean := line.summary.mean) is not None]
@@ -47,6 +53,7 @@ def ranked_table(lines: Sequence[Line]) -> Table:
         own = "" if line.reading else line.row
         places = (str(order.get(own, NONE)) for order in (here, paper))
         figures = summary_text(line.summary), number_text(line.published), number_text(line.gap, "+.2f")
-        rows.append((line.name, *figures, *places))
+        beside = (summary_text(aurocs.get(line.row)),) if aurocs else ()
+        rows.append((line.name, *figures, *places, *beside))
     titles = ("contender", "here", "paper", "here - paper", "rank here", "rank in the paper")
-    return Table(tuple(map(Column, titles)), tuple(rows))
+    return Table(tuple(map(Column, (*titles, *(("AUROC here",) if aurocs else ())))), tuple(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lond.config import RunConfig
@@ -13,10 +13,10 @@ from lond.jobs import Job, train_all
 from lond.reproduce.planning import Plan, Run
 from lond.runs.detection import detect_run
 from lond.runs.folder import METRICS, claim
-from lond.store.files import load, scan, write
-from lond.store.gather import record_of, this_machine
+from lond.store.files import ContradictionError, load, scan, write
+from lond.store.gather import record_of
 from lond.store.naming import data_of, preset_of
-from lond.store.records import Machine, Record
+from lond.store.records import DetectorRecord, Record
 from lond.train.loop import CHECKPOINT
 from lond.train.runtime import RuntimeSettings
 
@@ -35,6 +35,7 @@ class Outcome:
 
     records: dict[Run, Record] = field(default_factory=dict)
     problems: dict[Run, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 def is_finished(run: Run) -> bool:
@@ -70,10 +71,24 @@ def _same_data(record: Record, config: RunConfig) -> bool:
     )
 
 
+def store_notes(store: Path) -> list[str]:
+    """Return what a store holds that cannot be read: such a run would be trained again, and not be stored."""
+    unusable = scan(store)[1] if store.is_dir() else []
+    return [f"{file.path} is left out: {file.reason}; if it is of a run of these, delete it first" for file in unusable]
+
+
 def lacks(run: Run, record: Record) -> bool:
-    """Tell whether a stored result is not enough: a detector is missing, or the trained network is needed."""
-    detectors = {detector.name for detector in record.detectors}
-    return not run.detectors <= detectors or (run.needs_map and not is_finished(run))
+    """Tell whether a stored result is not enough: a detector is missing, or the trained network is needed.
+
+    A detector that failed is tried again where that costs no training.
+    """
+    held = names_of(record.detectors) if is_finished(run) else {detector.name for detector in record.detectors}
+    return not run.detectors <= held or (run.needs_map and not is_finished(run))
+
+
+def names_of(detectors: Iterable[DetectorRecord]) -> set[str]:
+    """Return the detectors that have figures."""
+    return {detector.name for detector in detectors if not detector.problem}
 
 
 def missing_runs(plan: Plan, store: Path) -> list[Run]:
@@ -108,50 +123,69 @@ def carry_out(
         if run in stored and not lacks(run, stored[run]):
             outcome.records[run] = stored[run]
         elif run not in missing:
-            _keep(run, plan, store, root, None, outcome)
+            _keep(run, plan, store, root, runtime, outcome, lacking=run in stored)
     jobs = {run.folder: run for run in missing}
-    machine = _machine(runtime)
     todo = [Job(run.config.method, run.seed, run.config, run.folder) for run in missing]
     with closing(train_all(todo, workers, runtime)) as ended:
         for done, (job, problem) in enumerate(ended, start=1):
             run = jobs[job.folder]
             if problem is None:
-                _keep(run, plan, store, root, machine, outcome)
+                _keep(run, plan, store, root, runtime, outcome, lacking=run in stored)
             else:
                 outcome.problems[run] = problem
-            say(f"[{done}/{len(missing)}] {run.name}, seed {run.seed}: {_told(run, outcome)}")
+            say(f"[{done}/{len(missing)}] {run.name}, seed {run.seed}, {run.users}: {_told(run, outcome)}")
     return outcome
 
 
-def _keep(run: Run, plan: Plan, store: Path, root: str, machine: Machine | None, outcome: Outcome) -> None:
-    """Put detectors on a finished run if any are needed, and store its record."""
-    if run.detectors and not _has_detectors(run):
-        try:
-            # All that suit the network: one pass over the images serves every table.
-            detect_run(run.folder, "", "", "" if run.config.data.source else root, None, run.folder / DETECTORS)
-        except Exception as error:  # whatever it is, the run itself is good, and the others go on
-            outcome.problems[run] = f"no detectors: {_text(error)}"
+def _keep(
+    run: Run, plan: Plan, store: Path, root: str, runtime: RuntimeSettings, outcome: Outcome, *, lacking: bool
+) -> None:
+    """Put detectors on a finished run if any are needed, and store its record.
+
+    Args:
+        run: whose folder holds a result.
+        plan: what it belongs to.
+        store: where its record goes.
+        root: folder with the benchmarks' files.
+        runtime: where detectors are computed.
+        outcome: gets the record, or the problem.
+        lacking: whether the store holds a record of this run that is not enough.
+    """
     try:
-        record = record_of(run.folder, scale=plan.stored_scale, baseline=run.baseline, machine=machine)
-        outcome.records[run] = record
-        outcome.records[run] = load(write(store, record).path)
+        if not run.detectors <= names_of(record_of(run.folder).detectors):
+            _detect(run, root, runtime, outcome)
+        record = record_of(run.folder, scale=plan.stored_scale, baseline=run.baseline)
+    except LondError as error:
+        outcome.problems[run] = f"{error}. If it cannot be repaired, delete {run.folder} to train it again"
+        return
+    outcome.records[run] = record
+    failed = {detector.name: detector.problem for detector in record.detectors if detector.problem}
+    outcome.notes += [f"{run.name}, seed {run.seed}: no {name}: {failed[name]}" for name in run.detectors & set(failed)]
+    try:
+        outcome.records[run] = load(_write(store, record, outcome, replace=lacking))
     except LondError as error:
         outcome.problems[run] = f"not stored: {error}"
 
 
-def _has_detectors(run: Run) -> bool:
+def _detect(run: Run, root: str, runtime: RuntimeSettings, outcome: Outcome) -> None:
+    place = "" if run.config.data.source else root
     try:
-        record = record_of(run.folder)
-    except LondError:
-        return False
-    return run.detectors <= {detector.name for detector in record.detectors}
+        # All that suit the network: one pass over the images serves every table.
+        detect_run(run.folder, "", "", place, None, run.folder / DETECTORS, runtime)
+    except Exception as error:  # whatever it is, the run itself is good, and the others go on
+        outcome.problems[run] = f"no detectors: {_text(error)}"
 
 
-def _machine(runtime: RuntimeSettings) -> Machine:
-    machine = this_machine(runtime.precision)
-    if runtime.accelerator == "cpu":
-        machine = replace(machine, device="cpu")
-    return replace(machine, threads=runtime.threads or machine.threads)
+def _write(store: Path, record: Record, outcome: Outcome, *, replace: bool) -> Path:
+    """Store a record and return its path; if asked, also in place of one that rounding makes differ."""
+    try:
+        return write(store, record).path
+    except ContradictionError as error:
+        if not replace:
+            raise
+        # Detectors and maps must be of the network that the other figures are of.
+        outcome.notes.append(f"trained again, and put in place of what was stored ({error.differing})")
+        return write(store, record, replace=True).path
 
 
 def _told(run: Run, outcome: Outcome) -> str:

@@ -13,7 +13,7 @@ from lond.paper import Cell
 from lond.paper.configs import run_config
 from lond.presets import digits, on_frozen, preset
 from lond.recipes.apply import with_method
-from lond.reproduce.names import LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
+from lond.reproduce.names import AVERAGED, LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
 from lond.store.naming import mini80_of
 
 __all__ = ["SCALES", "Places", "Scale", "checked_scale", "plain_config", "scaled_config", "why_left_out"]
@@ -80,7 +80,10 @@ def _fitting_overrides(cell: Cell, scale: Scale, plain: RunConfig) -> dict[str, 
     if WARMUP in texts:
         texts[WARMUP] = str(plain.train.epochs)
     if LENGTH in texts:
-        texts[LENGTH] = str(plain.settings.warmup_epochs)
+        warmup = plain.settings.warmup_epochs
+        texts[LENGTH] = str(warmup)
+        # The model as warm-up leaves it: a mean must not reach back to where it began.
+        texts[AVERAGED] = str(min(plain.train.average_last, max(1, warmup // 3)))
     if scale == "frozen":
         return {key: text for key, text in texts.items() if not key.startswith(DATA)}
     return {key: text for key, text in texts.items() if not key.startswith(OPEN_IMAGES)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from lond.paper import Cell
 from lond.paper.cells import KNOWN_ONLY
-from lond.reproduce.names import LENGTH, OPEN_IMAGES, WARMUP
+from lond.reproduce.names import AVERAGED, LENGTH, OPEN_IMAGES, WARMUP
 from lond.store.differences import flat
 from lond.store.records import Record
 
@@ -24,23 +24,63 @@ class Found:
     others: tuple[Record, ...] = ()
 
 
-def found_of(cell: Cell, scale: str, records: Iterable[Record]) -> Found:
+Drawn = tuple[Any, ...]
+"""What contenders must share to be compared: seeds of split and noise, and the test images."""
+
+
+def found_of(cell: Cell, scale: str, records: Iterable[Record], drawn: Mapping[str, Drawn] | None = None) -> Found:
     """Return the stored runs of a cell on a scale.
 
     Runs that differ in more than their training seed are no repetitions of each other. The largest group counts, of
     equal ones the latest; the rest are named in ``others``.
+
+    Args:
+        cell: of a table or figure.
+        scale: how large.
+        records: of a store.
+        drawn: for each data set and noise what all cells share (``shared_draws``); runs without it do not count.
     """
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         if fits(record, cell, scale):
             data = tuple(sorted((name, *vars(part).values()) for name, part in record.fingerprint.items()))
-            groups.setdefault((record.variant, record.seeds.split, str(record.seeds.noise), data), []).append(record)
-    if not groups:
-        return Found()
-    chosen = max(groups, key=lambda key: (len(groups[key]), _latest(groups[key]), key))
+            groups.setdefault((record.variant, *drawn_of(record), data), []).append(record)
+    drawn = drawn or {}
+    usable = {
+        key: group
+        for key, group in groups.items()
+        if drawn.get(place_of(group[0]), drawn_of(group[0])) == drawn_of(group[0])
+    }
+    chosen = max(usable, key=lambda key: (len(usable[key]), _latest(usable[key]), key), default=None)
     others = [record for key, group in groups.items() if key != chosen for record in group]
-    runs = {record.seeds.training: record for record in groups[chosen]}
+    runs = {record.seeds.training: record for record in usable[chosen]} if chosen else {}
     return Found(dict(sorted(runs.items())), tuple(sorted(others, key=lambda record: record.name)))
+
+
+def shared_draws(cells: Sequence[Cell], scale: str, records: Iterable[Record]) -> dict[str, Drawn]:
+    """Return, for each data set and noise, the seeds and test images that most runs of these cells have.
+
+    Of equally frequent ones those of the latest run are taken.
+    """
+    groups: dict[str, dict[Drawn, list[Record]]] = {}
+    for record in records:
+        if any(fits(record, cell, scale) for cell in cells):
+            groups.setdefault(place_of(record), {}).setdefault(drawn_of(record), []).append(record)
+    return {
+        place: max(by_draw, key=lambda draw: (len(by_draw[draw]), _latest(by_draw[draw]), draw))
+        for place, by_draw in groups.items()
+    }
+
+
+def place_of(record: Record) -> str:
+    """Return where a record stands in a table: its data set and noise."""
+    return f"{record.data} {record.noise}"
+
+
+def drawn_of(record: Record) -> Drawn:
+    """Return the seeds of split and noise, and the test images; training images differ where cells choose them."""
+    test = record.fingerprint.get("test")
+    return (record.seeds.split, str(record.seeds.noise), *(vars(test).values() if test else ()))
 
 
 def fits(record: Record, cell: Cell, scale: str) -> bool:
@@ -53,7 +93,9 @@ def fits(record: Record, cell: Cell, scale: str) -> bool:
     # The open-set noise of a run may be part of what its changes are relative to, so that they do not name it.
     if any((settings.get(key) == value) != (key in wanted) for key, value in KNOWN_ONLY.items()):
         return False
-    return record.changes.keys() <= wanted.keys() and all(
+    # Images of another source are part of the data set's name.
+    changed = {key for key in record.changes if not key.startswith(OPEN_IMAGES)}
+    return changed <= wanted.keys() | ({AVERAGED} if LENGTH in wanted else set()) and all(
         settings.get(key) == _on_scale(key, value, settings) for key, value in wanted.items()
     )
 

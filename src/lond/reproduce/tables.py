@@ -61,14 +61,17 @@ def heading(plan: Plan) -> str:
 
 def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
     """Return what a reader must know besides: comparability, failures, cells left out, what the paper leaves open."""
-    notes = []
-    if plan.scale not in COMPARABLE and plan.experiment.cells:
-        notes.append(f"the paper's figures are of full scale; differences to those of scale {plan.scale} mean nothing")
-    notes += [f"failed: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
+    notes, cells = [], plan.experiment.cells
+    if plan.scale not in COMPARABLE and cells:
+        notes.append(f"the paper's figures are of full scale: the distance to those of scale {plan.scale} means little")
+    if 0 < len(plan.cells) < len(cells):
+        notes.append(f"{len(plan.cells)} of the {len(cells)} cells; the others were not asked for or are left out")
+    notes += [f"problem: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
+    notes += outcome.notes
     notes += left_out_notes(plan)
-    compared = comparisons_of(plan.experiment.name, lines_of(plan, outcome))
+    compared = comparisons_of(plan.experiment.name, lines_of(plan, outcome)) if plan.scale != "smoke" else {}
     notes += filter(None, (summary_of(directions, against) for against, directions in compared.items()))
-    return notes + [f"the paper: {remark}" for remark in plan.experiment.remarks]
+    return notes + [f"on the paper: {remark}" for remark in plan.experiment.remarks]
 
 
 def left_out_notes(plan: Plan) -> list[str]:

@@ -23,7 +23,7 @@ from lond.plots import draw_histograms, draw_roc, import_pyplot
 from lond.runs.data import divide, load_data, with_root
 from lond.runs.trained import LoadedRun, load_trained
 from lond.train.log import write_json
-from lond.train.runtime import Runtime
+from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples
 
 FITTED_ON_TRAINING = ("knn", "mds", "openmax", "ngc-prototype")
@@ -116,7 +116,13 @@ class Extractor:
 
 
 def detect_run(
-    folder: Path, known: str, foreign: str, root: str, names: list[str] | None, target: Path
+    folder: Path,
+    known: str,
+    foreign: str,
+    root: str,
+    names: list[str] | None,
+    target: Path,
+    runtime_settings: RuntimeSettings | None = None,
 ) -> list[DetectorResult]:
     """Compare detectors on a run folder and write ``detectors.json``, histograms and ROC curves to ``target``.
 
@@ -127,6 +133,7 @@ def detect_run(
         root: where a benchmark's files are now; empty for where they were.
         names: detectors; all that suit the network if None.
         target: a folder, made if there is none.
+        runtime_settings: where to compute; PyTorch's choice if left out.
 
     Raises:
         ConfigError: a detector does not suit the network.
@@ -147,7 +154,8 @@ def detect_run(
     else:
         raise DataError("the run was trained without test data; give --known and --foreign")
     target.mkdir(parents=True, exist_ok=True)
-    results = compare_detectors(run, divide(config, training).learned_from, sets, marks, names)
+    runtime = Runtime(runtime_settings)
+    results = compare_detectors(run, divide(config, training).learned_from, sets, marks, names, runtime)
     content = {
         "run": folder.name,
         "method": config.method,
@@ -168,7 +176,12 @@ def detect_run(
 
 
 def compare_detectors(
-    run: LoadedRun, training: Samples, sets: list[Samples], foreign: Tensor, names: list[str] | None = None
+    run: LoadedRun,
+    training: Samples,
+    sets: list[Samples],
+    foreign: Tensor,
+    names: list[str] | None = None,
+    runtime: Runtime | None = None,
 ) -> list[DetectorResult]:
     """Fit, score and time detectors.
 
@@ -178,13 +191,14 @@ def compare_detectors(
         sets: test images.
         foreign: which of them, in order, are foreign.
         names: detectors; all that suit the network if None.
+        runtime: where to compute.
 
     Raises:
         ConfigError: one of the named detectors does not suit the network.
     """
-    extractor = Extractor(run)
+    extractor = Extractor(run, runtime)
     fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
-    clean = trusted_only(fit, _judged_clean(run, training))
+    clean = trusted_only(fit, _judged_clean(run, training, extractor.runtime))
     left_out = {"open-world"} if fit.class_scores is None else set()
     left_out |= set() if extractor.gives_maps(training) else {"rankfeat"}
     for name in names or []:
@@ -208,12 +222,12 @@ def compare_detectors(
     return results
 
 
-def _judged_clean(run: LoadedRun, training: Samples) -> Tensor:
+def _judged_clean(run: LoadedRun, training: Samples, runtime: Runtime) -> Tensor:
     """Return which training samples the method judged clean; those it agrees with if it judges none."""
     partition = run.method.partition
     if partition is not None:
         return partition.clean.cpu()
-    return run.predict(training).probabilities.argmax(dim=1) == training.labels
+    return run.predict(training, runtime).probabilities.argmax(dim=1) == training.labels
 
 
 def _fit_sets(name: str, everything: Evidence, clean: Evidence, judged: bool) -> list[tuple[str, Evidence]]:

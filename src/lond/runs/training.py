@@ -15,7 +15,7 @@ from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, locked, make_manifest
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, locked, make_manifest, read_json
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.log import write_json
@@ -74,6 +74,7 @@ def train_samples(
         method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
+            manifest["machine"] = _machine(keeper, runtime)
             write_json(keeper / CONFIG, to_dict(config))
             write_json(keeper / MANIFEST, manifest)
         trainer = Trainer(
@@ -105,6 +106,17 @@ def train_samples(
             write_outcome(keeper, trained)
         runtime.barrier()
     return trained
+
+
+def _machine(folder: Path, runtime: Runtime) -> dict[str, Any]:
+    """Return what the run was trained on; a second look at a finished one, on whatever machine, does not change that.
+
+    A run that went on elsewhere has the last machine.
+    """
+    if (folder / METRICS).is_file() and (folder / MANIFEST).is_file():
+        machine: dict[str, Any] = read_json(folder / MANIFEST).get("machine", {})
+        return machine
+    return runtime.describe()
 
 
 def _checked_decision(folder: Path) -> Decision | None:

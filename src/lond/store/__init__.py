@@ -16,7 +16,7 @@ from lond.store.records import SCHEMA, DataPart, DetectorRecord, Machine, Record
 from lond.store.rows import curve_rows, detector_rows, to_rows
 
 if TYPE_CHECKING:
-    from lond.store.gather import record_of, this_machine
+    from lond.store.gather import record_of
     from lond.store.identity import variant_of
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "record_of",
     "scan",
     "select",
-    "this_machine",
     "to_rows",
     "variant_of",
     "write",
@@ -49,7 +48,6 @@ __all__ = [
 
 _HOME = {
     "record_of": "lond.store.gather",
-    "this_machine": "lond.store.gather",
     "variant_of": "lond.store.identity",
 }
 """Name -> module that is imported when the name is first used."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +30,15 @@ class Written:
 
     path: Path
     outcome: Literal["new", "kept", "completed", "replaced"]
+
+
+class ContradictionError(DataError):
+    """A store holds another result of the same settings, seeds and data."""
+
+    def __init__(self, message: str, differing: str) -> None:
+        """Keep what differs, for those who replace it."""
+        super().__init__(message)
+        self.differing = differing
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,18 @@ def load(path: Path) -> Record:
         raise DataError(f"unreadable ({error})") from error
 
 
+def named_as_stored(store: Path | str, record: Record, given: Collection[str] = ()) -> Record:
+    """Return a record with the tags under which a store holds its run, but for those that were given, not guessed."""
+    path = next(iter(sorted(Path(store).glob(f"*-{record.identity}.json"))), None)
+    try:
+        stored = load(path) if path else record
+    except DataError:
+        return record
+    kept = {name: getattr(stored, name) for name in TAGS if name not in given}
+    changes = record.changes if "preset" in given else stored.changes
+    return replace(record, **kept, changes=changes)
+
+
 def write(store: Path | str, record: Record, *, replace: bool = False) -> Written:
     """Keep a record, atomically. The same run again changes nothing but adds what was not known before.
 
@@ -96,7 +117,8 @@ def write(store: Path | str, record: Record, *, replace: bool = False) -> Writte
         replace: put the record in the place of a different result of the same settings, seeds and data.
 
     Raises:
-        DataError: the store holds such a result, and it is not to be replaced.
+        ContradictionError: the store holds such a result, and it is not to be replaced.
+        DataError: the store is no folder, or the stored file of this run cannot be read.
     """
     folder = Path(store)
     if folder.exists() and not folder.is_dir():
@@ -116,7 +138,7 @@ def write(store: Path | str, record: Record, *, replace: bool = False) -> Writte
         stored = _stored(old)
         conflicts = contradictions(stored, record)
         if conflicts:
-            raise DataError(_refusal(folder, stored, record, conflicts))
+            raise _refusal(folder, stored, record, conflicts)
         completed = _completed(stored, record)
         if completed == stored:
             return Written(old, "kept")
@@ -140,17 +162,18 @@ def _stored(path: Path) -> Record:
     try:
         return load(path)
     except DataError as error:
-        raise DataError(f"{path} holds this run already, but is {error}; replace or delete it") from error
+        raise DataError(f"{path} holds this run already, but is {error}; delete it and start again") from error
 
 
-def _refusal(folder: Path, stored: Record, record: Record, conflicts: list[Difference]) -> str:
+def _refusal(folder: Path, stored: Record, record: Record, conflicts: list[Difference]) -> ContradictionError:
     facts = [entry for entry in differences(stored, record) if entry.kind == "fact" and entry.key not in TAGS]
     more = f" and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
     what = "; ".join(map(str, conflicts[:SHOWN])) + more
     around = f" (beside it: {'; '.join(map(str, facts[:SHOWN]))})" if facts else ""
-    return (
+    return ContradictionError(
         f"{folder} holds another result of the same settings, seeds and data, {stored.name}: {what}{around}. "
-        "Nothing was written; replace it if the new one is right"
+        f"Nothing was written; if the new one is right: lond results add RUN_FOLDER --store {folder} --replace",
+        f"{stored.name}: {what}{around}",
     )
 
 
@@ -172,8 +195,13 @@ def _completed(stored: Record, record: Record) -> Record:
 
 
 def _joined(stored: tuple[DetectorRecord, ...], new: tuple[DetectorRecord, ...]) -> tuple[DetectorRecord, ...]:
-    held = {(detector.name, detector.fitted_on) for detector in stored}
-    return stored + tuple(detector for detector in new if (detector.name, detector.fitted_on) not in held)
+    """Return all detectors; one that failed gives way to one that did not."""
+    held = {(detector.name, detector.fitted_on): detector for detector in stored}
+    for detector in new:
+        place = (detector.name, detector.fitted_on)
+        if place not in held or (held[place].problem and not detector.problem):
+            held[place] = detector
+    return tuple(held.values())
 
 
 def _put(path: Path, record: Record) -> None:

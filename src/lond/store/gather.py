@@ -8,8 +8,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
 
-import torch
-
 from lond.config import RunConfig, run_config_from_dict
 from lond.errors import ConfigError, DataError
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, read_json
@@ -48,7 +46,7 @@ def record_of(
         scale: if left out, guessed from the data and the length of the run.
         data: name of the data set; needed only for a source of one's own that is not to be called by its folder.
         baseline: what ``changes`` are relative to; the preset if left out.
-        machine: what it ran on; a run folder does not tell.
+        machine: what it ran on, where that is not what its manifest says.
         finished: when; the time of the checkpoint if left out.
 
     Raises:
@@ -66,16 +64,6 @@ def record_of(
         return _record(folder, config, preset, scale, data, baseline, machine, finished)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise DataError(f"the run of {folder} is damaged: {type(error).__name__} {error}") from error
-
-
-def this_machine(precision: str = "32-true", processes: int = 1) -> Machine:
-    """Return what this process runs on, for runs that it trained itself."""
-    device = "cpu"
-    if torch.cuda.is_available():
-        device = torch.cuda.get_device_name()
-    elif torch.backends.mps.is_available():
-        device = "mps"
-    return Machine(torch.get_num_threads(), device, precision, processes)
 
 
 def _record(
@@ -109,7 +97,7 @@ def _record(
         preset=preset,
         changes=changed_settings(config, baseline) if baseline else {},
         versions={**manifest["versions"], "python": manifest["python"]},
-        machine=machine or Machine(),
+        machine=_machine(manifest, machine or Machine()),
         fingerprint=fingerprint,
         classes=len(manifest["class_names"]),
         rates=_numbers(manifest["noise"].get("actual", {})),
@@ -124,6 +112,11 @@ def _record(
         seconds={part: sum(record["seconds"][part] for record in history) for part in history[-1]["seconds"]},
         finished=_finished(folder, finished),
     )
+
+
+def _machine(manifest: dict[str, Any], given: Machine) -> Machine:
+    told = {name: value for name, value in vars(given).items() if value is not None}
+    return Machine(**(manifest.get("machine", {}) | told))
 
 
 def _numbers(figures: dict[str, Any]) -> Figures:

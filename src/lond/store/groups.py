@@ -13,6 +13,9 @@ from lond.store.records import SEEDS, Record
 FIELDS = ("method", "data", "noise", "scale", "preset", "changes", "variant", "seed", "noise_seed", "split_seed")
 """What records can be grouped by."""
 
+PLAIN: tuple[str, ...] = ("method", "data", "noise", "scale")
+"""Those that tell runs of different experiments apart."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -50,13 +53,20 @@ class Group:
         keys = dict.fromkeys(key for one in settings for key in one if key not in SEEDS)
         return [key for key in keys if any(one.get(key) != settings[0].get(key) for one in settings[1:])]
 
+    def apart(self) -> list[str]:
+        """Return the fields, seeds aside, by which the runs of the group could be told apart; the plainest that do."""
+        differing = [name for name in FIELDS if len({field_of(record, name) for record in self.records}) > 1]
+        plain = [name for name in PLAIN if name in differing]
+        return plain or [name for name in differing if name in ("changes", "variant")][:1]
 
-def group(records: Iterable[Record], by: Sequence[str] = ("method", "data", "noise")) -> list[Group]:
-    """Return the groups, in the order of their keys.
+
+def group(records: Iterable[Record], by: str | Sequence[str] = ("method", "data", "noise")) -> list[Group]:
+    """Return the groups, in the order of their keys; one field may be given alone.
 
     Raises:
         ConfigError: there is nothing to group by of that name.
     """
+    by = (by,) if isinstance(by, str) else by
     for name in by:
         if name not in FIELDS:
             raise ConfigError(f"runs cannot be grouped by {name!r}; choose from: {', '.join(FIELDS)}")

@@ -48,6 +48,8 @@ def baseline_of(config: RunConfig, preset: str) -> RunConfig | None:
         plain = preset_config(preset, config.method)
     elif config.data.benchmark.name == "mini80":
         plain = mini80_of(config.data.benchmark.noise, config.method)
+    elif config.data.benchmark.name == "digits":
+        plain = preset_config("digits", config.method)
     else:
         return None
     return on_frozen(plain) if config.data.frozen.backbone else plain
@@ -88,14 +90,22 @@ def noise_of(drawn: object, preset: str) -> str:
     return f"{kind}{100 * drawn['closed_rate']:g}"
 
 
+def _is_cut(config: RunConfig, whole: RunConfig) -> bool:
+    """Tell whether a run is shorter than what it is a change of; one that is its warm-up alone is not cut."""
+    own, steps = config.train, whole.train.max_steps
+    warmup = getattr(whole.settings, "warmup_epochs", 0)
+    only_warmup = own.epochs == warmup == getattr(config.settings, "warmup_epochs", 0)
+    shorter = own.epochs < whole.train.epochs and not only_warmup
+    return shorter or bool(own.max_steps and not 0 < steps <= own.max_steps)
+
+
 def scale_of(config: RunConfig, preset: str) -> Scale:
     """Return the scale, as far as settings tell: a run shorter than its preset counts as "smoke"."""
     if config.data.frozen.backbone or config.net.backbone == "features":
         return "frozen"
     if config.data.source:
         return "own"
-    if preset:
-        whole, own = preset_config(preset, config.method).train, config.train
-        if own.epochs < whole.epochs or (own.max_steps and not 0 < whole.max_steps <= own.max_steps):
-            return "smoke"
+    whole = baseline_of(config, preset)
+    if whole is not None and _is_cut(config, whole):
+        return "smoke"
     return "full" if config.data.benchmark.name in FULL_SCALE else "mini"

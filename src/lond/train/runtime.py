@@ -38,6 +38,15 @@ class RuntimeSettings:
     threads: int = 0
     """CPU threads of each process; 0 leaves PyTorch's choice."""
 
+    def __post_init__(self) -> None:
+        """Refuse what no machine can do, before any work."""
+        if self.devices < 1 or self.num_nodes < 1:
+            raise ConfigError("devices and num_nodes must be at least 1")
+        if self.accelerator not in ACCELERATORS:
+            raise ConfigError(f"accelerator {self.accelerator!r} is unknown; use one of {', '.join(ACCELERATORS)}")
+        if self.precision not in PRECISIONS:
+            raise ConfigError(f"precision {self.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
+
 
 class Runtime:
     """One process's view of the machine(s). Gradients are averaged by hand, so a step may run a network many times."""
@@ -48,12 +57,6 @@ class Runtime:
         from lightning_fabric import Fabric
 
         settings = settings or RuntimeSettings()
-        if settings.devices < 1 or settings.num_nodes < 1:
-            raise ConfigError("devices and num_nodes must be at least 1")
-        if settings.accelerator not in ACCELERATORS:
-            raise ConfigError(f"accelerator {settings.accelerator!r} is unknown; use one of {', '.join(ACCELERATORS)}")
-        if settings.precision not in PRECISIONS:
-            raise ConfigError(f"precision {settings.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
         if settings.threads:
             torch.set_num_threads(settings.threads)
         several = settings.devices * settings.num_nodes > 1
@@ -72,6 +75,17 @@ class Runtime:
         self.device: torch.device = self.fabric.device
         self.rank: int = self.fabric.global_rank
         self.processes: int = self.fabric.world_size
+        self.precision = settings.precision
+
+    def describe(self) -> dict[str, Any]:
+        """Return what results and times depend on besides code and settings."""
+        on_gpu = self.device.type == "cuda"
+        return {
+            "threads": torch.get_num_threads(),
+            "device": torch.cuda.get_device_name(self.device) if on_gpu else self.device.type,
+            "precision": self.precision,
+            "processes": self.processes,
+        }
 
     @property
     def is_main(self) -> bool:
