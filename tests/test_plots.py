@@ -14,7 +14,7 @@ from torch import Tensor
 import lond.plots
 from lond.errors import MissingDependencyError
 from lond.evaluate import auroc
-from lond.plots import bin_edges, draw_curves, draw_histograms, draw_roc, import_pyplot, title_of
+from lond.plots import bin_edges, draw_curves, draw_histograms, draw_roc, import_pyplot, line_colours, title_of
 from lond.runs.detection import DetectorResult
 
 FOREIGN = torch.arange(60) >= 40
@@ -120,3 +120,10 @@ def test_missing_matplotlib_names_the_pip_line(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[plots\]'"):
             draw(results(1), FOREIGN, tmp_path / "figure")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 14])
+def test_lines_have_colours_of_their_own(count: int) -> None:
+    colours = line_colours(count)
+    assert len(set(colours)) == count
+    assert all(max(colour[:3]) - min(colour[:3]) > 0.1 for colour in colours), "grey"

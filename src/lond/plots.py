@@ -91,16 +91,25 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axis = pyplot.subplots(figsize=(6.4, 4.4))
-        colours = pyplot.get_cmap("turbo")
+        colours = line_colours(len(results))
         for place, result in enumerate(sorted(results, key=lambda r: -r.figures["auroc"])):
             false_alarms, hits = roc_points(result.scores, foreign)
             label = f"{title_of(result)}  {100 * result.figures['auroc']:.1f}"
-            axis.plot(false_alarms, hits, lw=1.4, color=colours((place + 0.5) / len(results)), label=label)
+            axis.plot(false_alarms, hits, lw=1.4, color=colours[place], label=label)
         axis.plot([0, 1], [0, 1], color="0.7", lw=0.8, ls="--")
         axis.set(xlabel="share of known images flagged", ylabel="share of foreign images flagged")
         axis.set(xlim=(0, 1), ylim=(0, 1.005))
         axis.legend(title="detector, AUROC", loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
         return save_figure(figure, path)
+
+
+def line_colours(count: int) -> list[Any]:
+    """Return so many colours that can be told apart, none of them grey."""
+    pyplot = import_pyplot()
+    named = [colour for colour in pyplot.get_cmap("tab10").colors if len({round(part, 2) for part in colour}) > 1]
+    if count <= len(named):
+        return named[:count]
+    return [pyplot.get_cmap("turbo")((place + 0.5) / count) for place in range(count)]
 
 
 def draw_curves(
@@ -118,7 +127,7 @@ def draw_curves(
     with pyplot.rc_context(STYLE):
         drawn = {name: text for name, text in figures.items() if any(_points(runs, name) for runs in curves.values())}
         figure, axes = pyplot.subplots(1, max(1, len(drawn)), figsize=(4.6 * max(1, len(drawn)), 3.8), squeeze=False)
-        colours = pyplot.get_cmap("turbo")
+        colours = line_colours(len(curves))
         figure.suptitle(title, fontsize=9)
         for axis, (name, text) in zip(axes[0], drawn.items(), strict=False):
             for place, (method, runs) in enumerate(curves.items()):
@@ -126,7 +135,7 @@ def draw_curves(
                 if not points:
                     continue
                 epochs, values = [epoch for epoch, _ in points], [values for _, values in points]
-                style = {"color": colours((place + 0.5) / len(curves)), "ls": ("-", "--", ":")[place % 3]}
+                style = {"color": colours[place], "ls": ("-", "--", ":")[place % 3]}
                 style["marker"] = "." if len(points) <= FEW_POINTS else ""
                 axis.plot(epochs, [sum(v) / len(v) for v in values], lw=1.4, label=method, **style)
                 if any(len(v) > 1 for v in values):

@@ -11,7 +11,7 @@ from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
 from lond.paper.figures import SCORE
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
-from lond.plots import STYLE, draw_curves, import_pyplot, save_figure
+from lond.plots import STYLE, draw_curves, import_pyplot, line_colours, save_figure
 from lond.reproduce.lines import Line, score_of
 from lond.reproduce.maps import EmbeddingMap
 from lond.reproduce.planning import Plan
@@ -172,8 +172,7 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(maps), figsize=(3.3 * len(maps), 3.3), squeeze=False)
-        # Grey would look like black ones.
-        colours = [colour for colour in pyplot.get_cmap("tab10").colors if len({round(part, 2) for part in colour}) > 1]
+        colours = line_colours(max((len(set(one.labels)) for one in maps.values()), default=0))
         for axis, (name, one) in zip(axes[0], maps.items(), strict=True):
             for place, label in enumerate(sorted(set(one.labels))):
                 points = [point for point, own in zip(one.points, one.labels, strict=True) if own == label]
@@ -181,7 +180,7 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
                 if label == FOREIGN:
                     axis.scatter(x, y, s=9, color="black", marker="x", lw=0.7, alpha=0.7, label="foreign")
                 else:
-                    axis.scatter(x, y, s=6, color=colours[place % len(colours)], lw=0, alpha=0.9)
+                    axis.scatter(x, y, s=6, color=colours[place], lw=0, alpha=0.9)
             axis.set(xticks=[], yticks=[], title=f"{name} ({one.kind})")
         axes[0][0].plot([], [], "o", ms=3, color="grey", label="known, a colour a class")
         axes[0][0].legend(loc="upper center", bbox_to_anchor=(0.5 * len(maps), -0.02), ncols=2, fontsize=8)
