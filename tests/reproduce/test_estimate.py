@@ -29,6 +29,7 @@ from lond.reproduce.estimate import (
     stored_seconds,
 )
 from lond.reproduce.running import carry_out
+from lond.reproduce.searching import SEARCHES, one_search, search_seconds
 from lond.train.runtime import RuntimeSettings
 
 ONE = RuntimeSettings("cpu", threads=1)
@@ -43,10 +44,11 @@ def test_passes_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     later = mini.train.epochs - mini.settings.warmup_epochs
     assert passes(mini) == pytest.approx(mini.settings.warmup_epochs * 2 + later * 8 * 0.768 + 30 * 0.1)
     monkeypatch.setattr(estimate, "pass_seconds", lambda *_: 0.001)
-    assert run_seconds(config) == pytest.approx(1 + passes(config) * 50)
-    assert run_seconds(config, threads=4) == pytest.approx(1 + passes(config) * 50 / 4)
-    # What a device other than the CPU takes has nothing to do with threads.
-    assert run_seconds(config, "cuda", 4) == run_seconds(config)
+    monkeypatch.setattr(estimate, "search_seconds", lambda *_: 80.0)
+    assert run_seconds(config) == pytest.approx(1 + passes(config) * 50 + 80)
+    assert run_seconds(config, threads=4) == pytest.approx(1 + passes(config) * 50 / 4 + 20)
+    # What a device other than the CPU takes has nothing to do with threads, and it searches in no time.
+    assert run_seconds(config, "cuda", 4) == run_seconds(config) - 80
 
 
 def test_every_scale_can_be_measured() -> None:
@@ -128,3 +130,22 @@ def test_times_for_readers() -> None:
         "about 2.0 hours on this machine, measured now (rough; longer while other work shares its cores)"
     )
     assert device_of("cpu") == "cpu"
+
+
+def test_searches_grow_with_the_square_of_the_images() -> None:
+    times: list[float] = []
+
+    def fastest_of(step: object, clock: object) -> float:
+        times.append(1.0)
+        return 0.5
+
+    config = made_plan("table1", "frozen", ["NCE", "cifar80n", "sym80"]).runs[0].config
+    robust = config.train.epochs - config.settings.warmup_epochs
+    assert search_seconds(config, 6400, fastest_of) == pytest.approx(robust * 2.5 * 0.5 * 6400 / 64)
+    plain = made_plan("table1", "frozen", ["Standard", "cifar80n", "sym80"]).runs[0].config
+    assert search_seconds(plain, 6400, fastest_of) == 0.0 and times == [1.0]
+    warmup = made_plan("table4", "frozen", ["(1).Warmup", "sym80"]).runs[0].config
+    assert search_seconds(warmup, 6400, fastest_of) == 0.0
+    assert SEARCHES.keys() <= METHODS.keys()
+    # Fewer images than are asked for at once.
+    assert one_search(10, 4, 20, fastest) > 0

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Cell, Experiment, Sweep, panels, published_of
+from lond.paper.cells import ABLATION
 from lond.reproduce.commands import commands_of
 from lond.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.reproduce.facts import data_table, facts_of
@@ -170,6 +171,8 @@ def _noise(name: str) -> str:
 def _ablation(lines: Sequence[Line]) -> Iterator[str]:
     if not lines:
         return
+    rows = list(ABLATION)
+    lines = sorted(lines, key=lambda line: rows.index(line.row))
     yield as_markdown(table_of(lines))
     for against, directions in comparisons_of("table4", lines).items():
         told = summary_of(directions, against).partition(";")[0]

@@ -1,4 +1,4 @@
-"""How long runs will take: passes over the images, times what one pass of the network takes here.
+"""How long runs will take: passes over the images, times what one pass of the network takes here, and searches.
 
 A pass is timed on one thread in CPU time, of which other work on the machine takes nothing, and the fastest of several
 counts: a busy moment must not make hours into years.
@@ -18,6 +18,7 @@ import torch
 from lond.config import NetSettings, RunConfig
 from lond.nets.backbones import build_backbone
 from lond.reproduce.planning import Run
+from lond.reproduce.searching import search_seconds
 from lond.store.files import scan
 from lond.train.runtime import RuntimeSettings
 
@@ -108,8 +109,12 @@ def run_seconds(config: RunConfig, device: str = "cpu", threads: int = 1) -> flo
         image = (config.data.read.channels, side, side)
     else:
         image = _image(config)
-    one = pass_seconds(config.net, image, device) / (threads if device == "cpu" else 1)
-    return START + passes(config) * training_images(config) * one
+    images = training_images(config)
+    work = passes(config) * images * pass_seconds(config.net, image, device)
+    if device != "cpu":
+        return START + work
+    with _one_thread():
+        return START + (work + search_seconds(config, images, fastest)) / threads
 
 
 def _image(config: RunConfig) -> tuple[int, int, int]:
