@@ -122,7 +122,7 @@ def test_missing_matplotlib_names_the_pip_line(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("count", [0, 1, 9, 10, 14])
+@pytest.mark.parametrize("count", [0, 1, 9, 18, 25])
 def test_lines_have_colours_of_their_own(count: int) -> None:
     colours = line_colours(count)
     assert len(set(colours)) == count

@@ -106,7 +106,9 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
 def line_colours(count: int) -> list[Any]:
     """Return so many colours that can be told apart, none of them grey."""
     pyplot = import_pyplot()
-    named = [colour for colour in pyplot.get_cmap("tab10").colors if len({round(part, 2) for part in colour}) > 1]
+    pairs = pyplot.get_cmap("tab20").colors
+    strong_then_pale = [*pairs[::2], *pairs[1::2]]
+    named = [colour for colour in strong_then_pale if len({round(part, 2) for part in colour}) > 1]
     if count <= len(named):
         return named[:count]
     return [pyplot.get_cmap("turbo")((place + 0.5) / count) for place in range(count)]
