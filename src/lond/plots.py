@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KNOWN, FOREIGN = "#2f6fde", "#c2571a"
 """Colours of known and foreign images."""
 
+BLACK = (0.0, 0.0, 0.0)
+
 FEW_POINTS = 12
 """Curves of so few epochs have their points marked; a single one would not be seen otherwise."""
 
@@ -104,11 +106,13 @@ def draw_roc(results: Sequence[DetectorResult], foreign: Tensor, path: Path) -> 
 
 
 def line_colours(count: int) -> list[Any]:
-    """Return so many colours that can be told apart, none of them grey."""
+    """Return so many colours that can be told apart: strong ones, black, pale ones; none of them grey."""
     pyplot = import_pyplot()
-    pairs = pyplot.get_cmap("tab20").colors
-    strong_then_pale = [*pairs[::2], *pairs[1::2]]
-    named = [colour for colour in strong_then_pale if len({round(part, 2) for part in colour}) > 1]
+    strong, pale = (
+        [colour for colour in pyplot.get_cmap("tab20").colors[first::2] if len({round(part, 2) for part in colour}) > 1]
+        for first in (0, 1)
+    )
+    named = [*strong, BLACK, *pale]
     if count <= len(named):
         return named[:count]
     return [pyplot.get_cmap("turbo")((place + 0.5) / count) for place in range(count)]
@@ -128,7 +132,8 @@ def draw_curves(
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         drawn = {name: text for name, text in figures.items() if any(_points(runs, name) for runs in curves.values())}
-        figure, axes = pyplot.subplots(1, max(1, len(drawn)), figsize=(4.6 * max(1, len(drawn)), 3.8), squeeze=False)
+        panels = max(1, len(drawn))
+        figure, axes = pyplot.subplots(1, panels, figsize=(4.6 * panels + 1.8, 3.8), squeeze=False)
         colours = line_colours(len(curves))
         figure.suptitle(title, fontsize=9)
         for axis, (name, text) in zip(axes[0], drawn.items(), strict=False):

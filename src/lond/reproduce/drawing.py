@@ -9,9 +9,9 @@ from typing import Any
 
 from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
 from lond.paper.figures import SCORE
+from lond.plots import BLACK, STYLE, draw_curves, import_pyplot, line_colours, save_figure
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
-from lond.plots import STYLE, draw_curves, import_pyplot, line_colours, save_figure
 from lond.reproduce.lines import Line, score_of
 from lond.reproduce.maps import EmbeddingMap
 from lond.reproduce.planning import Plan
@@ -105,7 +105,7 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
     """Draw one panel a hyper-parameter, one line a noise and their mean; stars mark what the paper recommends."""
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps), 3.0), squeeze=False)
+        figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps) + 1.5, 3.0), squeeze=False)
         for axis, sweep in zip(axes[0], sweeps, strict=True):
             recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
             all_means: dict[float, list[float]] = {}
@@ -172,7 +172,8 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(1, len(maps), figsize=(3.3 * len(maps), 3.3), squeeze=False)
-        colours = line_colours(max((len(set(one.labels)) for one in maps.values()), default=0))
+        most = max((len(set(one.labels)) for one in maps.values()), default=0)
+        colours = [colour for colour in line_colours(most + 1) if colour != BLACK]
         for axis, (name, one) in zip(axes[0], maps.items(), strict=True):
             for place, label in enumerate(sorted(set(one.labels))):
                 points = [point for point, own in zip(one.points, one.labels, strict=True) if own == label]
@@ -183,5 +184,6 @@ def draw_maps(maps: Mapping[str, EmbeddingMap], path: Path) -> list[Path]:
                     axis.scatter(x, y, s=6, color=colours[place], lw=0, alpha=0.9)
             axis.set(xticks=[], yticks=[], title=f"{name} ({one.kind})")
         axes[0][0].plot([], [], "o", ms=3, color="grey", label="known, a colour a class")
-        axes[0][0].legend(loc="upper center", bbox_to_anchor=(0.5 * len(maps), -0.02), ncols=2, fontsize=8)
+        labelled = axes[0][0].get_legend_handles_labels()
+        figure.legend(*labelled, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, fontsize=8)
         return save_figure(figure, path)
