@@ -118,7 +118,7 @@ def block_of(stored: Stored, pictures: Sequence[str]) -> str:
         facts.append(f"left out, since settings or data differ: {', '.join(stored.others)}")
     return "\n".join([
         f"## {_title(experiment)}, {scale}\n",
-        f"Scale {scale}: {SCALES[scale]}. In percent.\n",
+        f"Scale {scale}: {SCALES[scale]}.{' In percent.' if parts else ''}\n",
         *parts,
         *drawn,
         f"```bash\n{commands}\n```\n",
