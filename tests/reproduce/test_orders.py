@@ -20,9 +20,8 @@ from lond.store.groups import summarise
 
 def line(row: str, values: list[float], published: float | None, metric: str = "accuracy", **rest: str) -> Line:
     place = {"data": "cifar80n", "noise": "sym80", "reading": "", **rest}
-    return Line(
-        row, "", "", place["data"], place["noise"], metric, place["reading"], dict(enumerate(values)), published
-    )
+    found = dict(enumerate(values))
+    return Line(row, "", "", place["data"], place["noise"], metric, place["reading"], found, published, comparable=True)
 
 
 def test_detectors_that_are_fitted_twice_are_those_of_the_runs() -> None:

@@ -42,15 +42,19 @@ def test_files_by_hand(tmp_path: Path) -> None:
     assert content["unit"] == "percent"
 
 
-def test_no_difference_on_a_smaller_scale_but_the_papers_row(tmp_path: Path) -> None:
+def test_differences_on_every_scale_but_smoke(tmp_path: Path) -> None:
+    smoke = made_plan("table1", "smoke", ["Ours"])
+    texts = table_of(lines_of(smoke, same_for_all(smoke, {"accuracy": 0.5}))).texts()
+    assert [row[1] for row in texts] == ["here", "paper"]
     plan = made_plan("table1", "mini", ["Ours"])
     outcome = same_for_all(plan, {"accuracy": 0.5})
     outcome.problems[plan.runs[0]] = "the loss is not finite"
     texts = table_of(lines_of(plan, outcome)).texts()
-    assert [row[1] for row in texts] == ["here", "paper"]
+    assert [row[1] for row in texts] == ["here", "paper", "here - paper"]
     assert texts[1][2:] == ["69.61", "49.30", "67.27"]
+    assert texts[2][2:] == ["-19.61", "+0.70", "-17.27"]
     text = write_tables(plan, outcome, lines_of(plan, outcome), tmp_path)[0].read_text(encoding="utf-8")
-    assert "- the paper's figures are of full scale: the distance to those of scale mini means little" in text
+    assert "- the paper's figures are of full scale; differences to them measure scale mini as well" in text
     assert "seed 0: the loss is not finite" in text
     assert "- left out: Ours cifar100n sym20, Ours cifar100n sym80, Ours cifar100n asym40: mini80 stands" in text
 

@@ -40,7 +40,7 @@ class Line:
     values: dict[int, float]
     published: float | None = None
     comparable: bool = False
-    """Whether the difference to the printed figure means something on this scale."""
+    """Whether the runs are of the paper's data, or a part of them."""
 
     @property
     def name(self) -> str:
@@ -53,15 +53,10 @@ class Line:
         return summarise(list(self.values.values()))
 
     @property
-    def gap(self) -> float | None:
-        """Our mean minus the printed figure, on whatever scale."""
-        mean = self.summary.mean
-        return None if mean is None or self.published is None else mean - self.published
-
-    @property
     def delta(self) -> float | None:
-        """Our mean minus the printed figure, where the two can be compared."""
-        return self.gap if self.comparable else None
+        """Our mean minus the printed figure, where the two are of the same data."""
+        mean = self.summary.mean
+        return mean - self.published if self.comparable and mean is not None and self.published is not None else None
 
 
 def lines_of(plan: Plan, outcome: Outcome) -> list[Line]:

@@ -16,8 +16,8 @@ SCALES: dict[Scale, str] = {
 }
 """Scale -> what it is."""
 
-COMPARABLE = ("full",)
-"""Scales on which the difference to a printed figure means something."""
+COMPARABLE: tuple[Scale, ...] = ("full", "frozen", "mini")
+"""Scales on data of the paper, or a part of them: the difference to a printed figure is told."""
 
 WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
 """Lengths that a cell changes: on every scale all epochs become warm-up, or the epochs of warm-up become all."""

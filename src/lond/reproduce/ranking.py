@@ -52,7 +52,7 @@ def ranked_table(lines: Sequence[Line], aurocs: Mapping[str, Summary] | None = N
     for line, _ in sorted(found, key=lambda pair: pair[1] if lower else -pair[1]):
         own = "" if line.reading else line.row
         places = (str(order.get(own, NONE)) for order in (here, paper))
-        figures = summary_text(line.summary), number_text(line.published), number_text(line.gap, "+.2f")
+        figures = summary_text(line.summary), number_text(line.published), number_text(line.delta, "+.2f")
         beside = (summary_text(aurocs.get(line.row)),) if aurocs else ()
         rows.append((line.name, *figures, *places, *beside))
     titles = ("contender", "here", "paper", "here - paper", "rank here", "rank in the paper")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lond.paper import TASKS
 from lond.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.reproduce.lines import Line, lines_of
-from lond.reproduce.names import COMPARABLE, SCALES
+from lond.reproduce.names import SCALES
 from lond.reproduce.texts import number_text, summary_text
 from lond.store.tables import Column, Table, as_latex, as_markdown
 
@@ -62,8 +62,10 @@ def heading(plan: Plan) -> str:
 def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
     """Return what a reader must know besides: comparability, failures, cells left out, what the paper leaves open."""
     notes, cells = [], plan.experiment.cells
-    if plan.scale not in COMPARABLE and cells:
-        notes.append(f"the paper's figures are of full scale: the distance to those of scale {plan.scale} means little")
+    if plan.scale != "full" and cells:
+        notes.append(
+            f"the paper's figures are of full scale: differences to them measure the scale {plan.scale} as well"
+        )
     if 0 < len(plan.cells) < len(cells):
         notes.append(f"{len(plan.cells)} of the {len(cells)} cells; the others were not asked for or are left out")
     notes += [f"problem: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
