@@ -63,9 +63,7 @@ def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
     """Return what a reader must know besides: comparability, failures, cells left out, what the paper leaves open."""
     notes, cells = [], plan.experiment.cells
     if plan.scale != "full" and cells:
-        notes.append(
-            f"the paper's figures are of full scale: differences to them measure the scale {plan.scale} as well"
-        )
+        notes.append(f"the paper's figures are of full scale; differences to them measure scale {plan.scale} as well")
     if 0 < len(plan.cells) < len(cells):
         notes.append(f"{len(plan.cells)} of the {len(cells)} cells; the others were not asked for or are left out")
     notes += [f"problem: {run.name}, seed {run.seed}: {text}" for run, text in outcome.problems.items()]
