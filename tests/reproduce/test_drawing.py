@@ -10,7 +10,7 @@ from reproduce.made import made_plan, same_for_all
 
 from lond.paper import EXPERIMENTS, MEAN, SWEEPS
 from lond.reproduce.drawing import _common, _is_swept, draw_experiment, history
-from lond.reproduce.lines import Line, lines_of, score_of, sweep_scores
+from lond.reproduce.lines import Line, lines_of, score_of, sweep_scores, with_averages
 from lond.reproduce.maps import EmbeddingMap, fixed_sample
 from lond.reproduce.running import Outcome
 from lond.types import FOREIGN
@@ -66,6 +66,7 @@ def test_the_score_of_a_sweep_by_hand() -> None:
         Line("K=3", *shared, "auroc", "", {1: 60.0, 0: 60.0}),
         Line("K=4", *shared, "accuracy", "", {0: 40.0}),
     ]
+    lines = with_averages(lines, "figure4", comparable=True)
     score = score_of(lines, "K=3", "sym80")
     assert (score.n, score.mean, score.deviation) == (2, 52.5, pytest.approx(5 / 2**0.5))
     assert score_of(lines, "K=4", "sym80").mean is None

@@ -17,7 +17,7 @@ from lond.reproduce.ranking import ranked_table, same_order
 from lond.reproduce.stored import Found, found_of, shared_draws
 from lond.reproduce.tables import table_of
 from lond.reproduce.texts import summary_text
-from lond.store.groups import Summary, summarise
+from lond.store.groups import Summary
 from lond.store.records import Record
 from lond.store.tables import Column, Table, as_markdown
 
@@ -183,10 +183,8 @@ def _ablation(lines: Sequence[Line]) -> Iterator[str]:
 def _sweep(sweep: Sweep, lines: Sequence[Line]) -> Iterator[str]:
     """Yield the mean of accuracy and AUROC by value and noise, with the best value here and the recommended one."""
     rows_of = {value: f"{sweep.symbol}={value:g}" for value in sweep.values}
-    noises = dict.fromkeys((*sweep.noises, *(line.noise for line in lines if line.noise != MEAN)))
+    noises = [*dict.fromkeys((*sweep.noises, *(line.noise for line in lines if line.noise != MEAN))), MEAN]
     scores = {noise: {value: score_of(lines, row, noise) for value, row in rows_of.items()} for noise in noises}
-    over_all = {line.row: line.summary for line in lines if line.noise == MEAN}
-    scores[MEAN] = {value: over_all.get(row, summarise([])) for value, row in rows_of.items()}
     held = {noise: own for noise, own in scores.items() if sum(bool(score.n) for score in own.values()) >= TO_COMPARE}
     if not held:
         return

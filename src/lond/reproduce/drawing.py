@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
@@ -108,21 +107,16 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
         figure, axes = pyplot.subplots(1, len(sweeps), figsize=(3.1 * len(sweeps) + 1.5, 3.0), squeeze=False)
         for axis, sweep in zip(axes[0], sweeps, strict=True):
             recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
-            all_means: dict[float, list[float]] = {}
             noises = list(dict.fromkeys((*sweep.noises, *(line.noise for line in lines if line.noise != MEAN))))
             for place, noise in enumerate(noises):
-                found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
-                points = [(value, s.mean, s.deviation or 0.0) for value, s in found if s.mean is not None]
-                for value, mean, _ in points:
-                    all_means.setdefault(value, []).append(mean)
-                if points:
+                if points := _score_points(sweep, lines, noise):
                     x, y, error = zip(*points, strict=True)
                     drawn = axis.errorbar(x, y, error, marker=".", lw=1.4, capsize=2, color=f"C{place}")
                     drawn.set_label(PRINTED_NOISE[noise])
                     axis.plot(*_marked(points, recommended.get(noise)), "*", ms=11, color=f"C{place}")
-            shared = {value: fmean(means) for value, means in all_means.items() if len(means) == len(noises)}
-            if len(noises) > 1 and shared:
-                axis.plot(list(shared), list(shared.values()), "k--", lw=1.2, label="mean of the noises")
+            if shared := _score_points(sweep, lines, MEAN):
+                x, y, _ = zip(*shared, strict=True)
+                axis.plot(x, y, "k--", lw=1.2, label="mean of the noises")
             axis.set(xlabel=sweep.symbol, title=f"effect of {sweep.symbol}", xticks=sweep.values)
             axis.grid(alpha=0.2)
             axis.ticklabel_format(axis="y", useOffset=False)
@@ -131,6 +125,12 @@ def draw_sweeps(sweeps: Sequence[Sweep], lines: Sequence[Line], path: Path) -> l
         if axes[0][-1].get_legend_handles_labels()[0]:
             axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
         return save_figure(figure, path)
+
+
+def _score_points(sweep: Sweep, lines: Sequence[Line], noise: str) -> list[tuple[float, float, float]]:
+    """Return value, score and deviation of what was swept under a noise."""
+    found = [(value, score_of(lines, f"{sweep.symbol}={value:g}", noise)) for value in sweep.values]
+    return [(value, score.mean, score.deviation or 0.0) for value, score in found if score.mean is not None]
 
 
 def _widen(axis: Any) -> None:

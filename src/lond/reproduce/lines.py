@@ -108,11 +108,12 @@ def value_of(record: Record, cell: Cell, metric: str) -> float | None:
 
 
 def score_of(lines: Sequence[Line], row: str, noise: str) -> Summary:
-    """Return the mean of accuracy and AUROC of a row, in percent, over the seeds that have both."""
-    parts = [line.values for line in lines if line.row == row and line.noise == noise and line.metric in SCORE]
-    if len(parts) != len(SCORE):
-        return summarise([])
-    return summarise([sum(part[seed] for part in parts) / len(parts) for seed in parts[0] if seed in parts[1]])
+    """Return the mean of accuracy and AUROC of a swept value, in percent; ``MEAN`` stands for all noises together.
+
+    The lines are those of ``with_averages``.
+    """
+    place = (row, noise, MEAN)
+    return next((line.summary for line in lines if (line.row, line.noise, line.metric) == place), summarise([]))
 
 
 def sweep_scores(lines: Sequence[Line]) -> list[Line]:
