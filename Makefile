@@ -15,8 +15,8 @@ test: $(READY) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 
 bench: $(READY)
@@ -24,7 +24,7 @@ bench: $(READY)
 
 # The page of what results/store holds beside the paper's figures; a test keeps the two the same.
 results: $(READY)
-	$(BIN)/python -m lond.reproduce.page
+	$(BIN)/python -m tools.reproduced.page
 
 # The variable drops a banner of the theme that is no finding.
 docs: $(READY)

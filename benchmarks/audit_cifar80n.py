@@ -24,19 +24,20 @@ from audit_peers import Opinion, cleanlab_opinions, figures, linear_probe, neigh
 from store import machine, store
 from torch import Tensor
 
-from lond.audit.deciding import FALSE_ALARM_RATE, make_decision, true_classes
-from lond.audit.folds import default_folds, fold_of
-from lond.audit.learn import judged, learn, unit_features
-from lond.audit.rates import RateSettings, estimate_rates
-from lond.audit.voters import MOST_VOTERS
+from lond.audit.judge.deciding import FALSE_ALARM_RATE, make_decision, true_classes
+from lond.audit.judge.folds import default_folds, fold_of
+from lond.audit.judge.learn import judged, learn, unit_features
+from lond.audit.judge.voters import MOST_VOTERS
+from lond.audit.rates.estimate import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.evaluate import evaluate_predictions, verdict_quality
-from lond.frozen.content import content_hashes
-from lond.frozen.extractors import Extractor, ExtractorSettings
-from lond.frozen.features import FeatureCache, compute_features
+from lond.frozen.cache import FeatureCache, compute_features
+from lond.frozen.extractor import Extractor, ExtractorSettings
+from lond.frozen.hashes import content_hashes
 from lond.identify import Neighbours, judge, nearest_neighbours
-from lond.presets import on_features, preset
+from lond.presets.benchmarks import preset
+from lond.presets.features import on_features
 from lond.runs.data import load_data, with_root
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Request, Samples, Verdict

@@ -17,12 +17,13 @@ from audit_cifar80n import with_features
 from audit_peers import linear_probe
 from store import machine, store
 
-from lond.audit.learn import unit_features
+from lond.audit.judge.learn import unit_features
 from lond.evaluate import evaluate_predictions
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import FeatureCache
+from lond.frozen.cache import FeatureCache
+from lond.frozen.extractor import ExtractorSettings
 from lond.methods import LondDrs
-from lond.presets import on_features, preset
+from lond.presets.benchmarks import preset
+from lond.presets.features import on_features
 from lond.runs import train_samples
 from lond.runs.data import load_data, with_root
 from lond.train.runtime import RuntimeSettings

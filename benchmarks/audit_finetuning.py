@@ -20,14 +20,14 @@ from audit_cifar80n import with_features
 from store import machine, store
 
 from lond.audit.training import Trained, plan
-from lond.data.cifar import read_cifar100
 from lond.data.pixels import ArrayPixels
+from lond.data.read.cifar import read_cifar100
 from lond.data.resized import at_side
 from lond.data.split import take
 from lond.evaluate import evaluate_predictions
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import FeatureCache
-from lond.presets import preset
+from lond.frozen.cache import FeatureCache
+from lond.frozen.extractor import ExtractorSettings
+from lond.presets.benchmarks import preset
 from lond.runs import train_samples
 from lond.runs.data import load_data, with_root
 from lond.seeds import generator

@@ -20,7 +20,7 @@ import torch
 from store import machine, store
 from torch import Tensor, nn
 
-from lond.frozen.extractors import RUNNERS
+from lond.frozen.extractor import RUNNERS
 from lond.nets.backbones import build_backbone
 
 BATCH, BATCHES = 64, 4

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from store import machine, store
 
-from lond.presets import preset
+from lond.presets.benchmarks import preset
 from lond.runs import build, load_data, shape_of
 from lond.seeds import generator
 from lond.train import Runtime, Trainer

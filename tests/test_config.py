@@ -8,7 +8,7 @@ import pytest
 from lond.config import NetSettings, RunConfig, from_dict, run_config_from_dict, settings_class, to_dict, with_overrides
 from lond.errors import ConfigError
 from lond.methods import METHODS, LondDrsSettings, StandardSettings
-from lond.presets import PRESETS
+from lond.presets.benchmarks import PRESETS
 
 
 @pytest.mark.parametrize("name", PRESETS)

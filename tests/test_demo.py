@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import lond.demo
-from lond.presets import preset
+from lond.presets.benchmarks import preset
 
 
 def short(name: str, method: str = "lond-drs"):

@@ -12,7 +12,7 @@ import torch
 
 import lond
 import lond.audit
-import lond.store
+import lond.results
 from lond.identify import IdentifySettings, identify
 
 ASKED = {
@@ -37,7 +37,7 @@ def test_the_version_is_the_packages() -> None:
     assert lond.__version__ == version("lond")
 
 
-@pytest.mark.parametrize("package", [lond, lond.audit, lond.store], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [lond, lond.audit, lond.results], ids=lambda package: package.__name__)
 def test_names_are_there_when_they_are_used(package: ModuleType) -> None:
     assert dir(package) == sorted(package.__all__)
     for name in package.__all__:
@@ -71,7 +71,7 @@ def test_a_lazy_name_loads_its_home_and_no_other(tmp_path: Path, monkeypatch: py
 
 def test_import_is_cheap() -> None:
     costly = {"torch", "typer", "rich", "sklearn", "numpy"}
-    code = f"import sys, lond, lond.audit, lond.store; print(sorted({costly} & sys.modules.keys()))"
+    code = f"import sys, lond, lond.audit, lond.results; print(sorted({costly} & sys.modules.keys()))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
 

@@ -10,7 +10,7 @@ from lond.lazy import lazy_names
 if TYPE_CHECKING:
     from lond.config import RunConfig
     from lond.estimator import LondClassifier
-    from lond.presets import preset
+    from lond.presets.benchmarks import preset
     from lond.runs import load_run, train_run
     from lond.types import FOREIGN, UNLABELLED, Partition, Verdict
 
@@ -42,7 +42,7 @@ _HOME = {
     "RunConfig": "lond.config",
     "Verdict": "lond.types",
     "load_run": "lond.runs",
-    "preset": "lond.presets",
+    "preset": "lond.presets.benchmarks",
     "train_run": "lond.runs",
 }
 """Name -> module that is imported when the name is first used."""

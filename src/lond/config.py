@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lond.data.benchmarks import BenchmarkSettings
-from lond.data.features import FeatureViewSettings
+from lond.data.feature_views import FeatureViewSettings
 from lond.data.options import ReadOptions
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError

@@ -15,10 +15,10 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from lond.config import RunConfig, run_config_from_dict, settings_class, to_dict
-from lond.data.labels import read_names
+from lond.data.read.labels import read_names
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
-from lond.presets import OWN_IDENTIFY
+from lond.presets.benchmarks import OWN_IDENTIFY
 from lond.runs.build import OWN_MODULE
 from lond.runs.data import in_memory
 from lond.types import Samples

@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from audit.page.page_samples import CLASSES, make_positions, make_summary, make_table, make_thumbnail
+
 from lond.audit.result import Audit
 from lond.audit.table import AuditTable
-
-from .page_samples import CLASSES, make_positions, make_summary, make_table, make_thumbnail
 
 NASTY = ("<script>alert(1)</script>", "price $5 or $6", r"$\frac{1}{", "x" * 300, "\u202egnp\n", "lone\udc80", "", "ок")
 

@@ -18,12 +18,12 @@ from audit.audit_samples import PoolFeatures, write_folder
 from lond.audit.result import Audit
 from lond.audit.run import AuditSettings, audit
 from lond.audit.table import read_audit
-from lond.data import files
 from lond.data.options import ReadOptions
+from lond.data.read import files
 from lond.data.sources import load
 from lond.errors import DataError
-from lond.frozen import features
-from lond.frozen.extractors import ExtractorSettings
+from lond.frozen import cache as features
+from lond.frozen.extractor import ExtractorSettings
 from lond.train.runtime import RuntimeSettings
 
 Call = Callable[..., tuple[int, str, str]]

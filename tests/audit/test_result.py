@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audit.page.page_samples import make_thumbnail
+from audit.result_samples import NASTY, make_audit, nasty_audit, one_image
 
 import lond.audit
 from lond.audit import Audit
-from lond.audit.looks import sure_text
-from lond.audit.page_columns import sureness
+from lond.audit.page.columns import sureness
+from lond.audit.page.style import sure_text
 from lond.errors import ConfigError, DataError, MissingDependencyError
 from lond.types import Verdict
-
-from .page_samples import make_thumbnail
-from .result_samples import NASTY, make_audit, nasty_audit, one_image
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,14 @@ import torch
 from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
-import lond.frozen.features
-from lond.audit.duplicates import DuplicateGroups
+import lond.frozen.cache
+from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.run import Audit, AuditSettings, _near_copies, audit
 from lond.audit.table import read_audit
 from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
-from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.extractor import ExtractorSettings
 from lond.runs import load_run
 from lond.train.runtime import RuntimeSettings
 
@@ -40,7 +40,7 @@ def run(source: object, **options: object) -> Audit:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.features, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Audit:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lond.frozen.features, "Extractor", PoolFeatures)
+        patch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
         return run(folder)
 
 
@@ -167,7 +167,7 @@ def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
 def test_embeddings_of_ones_own_replace_the_network(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lond.frozen.features, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.cache, "Extractor", None)
     samples = load(folder)
     colours = np.stack([own_colour(folder, name) for name in samples.ids])
     np.savez(tmp_path / "own.npz", embeddings=colours, ids=np.array(samples.ids))
@@ -187,7 +187,7 @@ def own_colour(folder: Path, name: str) -> np.ndarray:
 
 
 def test_embeddings_alone_can_be_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.features, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.cache, "Extractor", None)
     random = np.random.default_rng(0)
     centres = np.eye(4, 8) * 6
     true = np.arange(160) % 4

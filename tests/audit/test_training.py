@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from lond.audit.training import EPOCHS, Plan, Trained, plan
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.data.pixels import ArrayPixels
 from lond.data.resized import ResizedPixels
 from lond.errors import ConfigError, DataError
-from lond.frozen.extractors import ExtractorSettings
+from lond.frozen.extractor import ExtractorSettings
 from lond.runs.build import build
 from lond.runs.data import shape_of
 from lond.types import Samples

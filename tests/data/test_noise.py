@@ -171,7 +171,7 @@ CHECK_VALUES = [
 
 @pytest.fixture(scope="module")
 def cifar100_labels() -> np.ndarray:
-    from lond.data.cifar import CIFAR100, find_folder, read_pickle
+    from lond.data.read.cifar import CIFAR100, find_folder, read_pickle
 
     root = Path(os.environ.get("LOND_DATA", "data"))
     folder = find_folder(root, CIFAR100)

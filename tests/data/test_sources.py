@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from lond.data.arrays import from_arrays
 from lond.data.pixels import ArrayPixels
+from lond.data.read.arrays import from_arrays
 from lond.data.sources import has_split, load
 from lond.errors import DataError
 from lond.types import FOREIGN, UNLABELLED

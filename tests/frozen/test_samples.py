@@ -11,8 +11,8 @@ import pytest
 import torch
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-import lond.frozen.features
-from lond.data.features import FeaturePixels
+import lond.frozen.cache
+from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.pixels import ArrayPixels, subset
 from lond.data.sources import load
@@ -30,7 +30,7 @@ def quiet(name: str) -> Callable[[int, int], None]:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.features, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
 
 
 def read(root: Path) -> Samples:

@@ -14,7 +14,7 @@ from torch import Tensor
 from lond.detect import MSP
 from lond.errors import ConfigError
 from lond.methods import CoTeaching, CoTeachingSettings, Task
-from lond.methods.opened import OpenedClassifier
+from lond.methods.for_detectors import OpenedClassifier
 from lond.types import UNLABELLED, Batch, Clock, Samples
 
 SETTINGS = CoTeachingSettings(noise_rate=0.5, ramp_epochs=3)

@@ -10,7 +10,7 @@ import torch
 from methods.tiny import default_settings
 
 from lond.config import NetSettings, RunConfig
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.methods import METHODS
 from lond.runs import train_samples
 from lond.train.loop import TrainSettings

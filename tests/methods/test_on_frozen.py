@@ -12,8 +12,9 @@ from methods.test_on_features import clouds
 from lond.data.benchmarks import BenchmarkSettings
 from lond.errors import ConfigError
 from lond.methods import METHODS
-from lond.presets import FROZEN_STEPS, OWN_IDENTIFY, PRESETS, on_features, on_frozen, preset
-from lond.recipes.apply import LENGTHS
+from lond.presets.benchmarks import OWN_IDENTIFY, PRESETS, preset
+from lond.presets.features import FROZEN_STEPS, on_features, on_frozen
+from lond.presets.scaling import LENGTHS
 from lond.runs import train_samples
 from lond.train.runtime import RuntimeSettings
 
@@ -111,7 +112,7 @@ def test_a_run_of_no_epochs_is_refused(name: str) -> None:
 
 def test_the_number_of_images_of_small_benchmarks() -> None:
     from lond.data.benchmarks import load_benchmark
-    from lond.presets import FROZEN_IMAGES
+    from lond.presets.features import FROZEN_IMAGES
 
     for name, count in FROZEN_IMAGES.items():
         assert len(load_benchmark(BenchmarkSettings(name)).train) == count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lond.paper import DATA_SETS, EXPERIMENTS, PANELS, SWEEPS, Sweep, panels
-from lond.presets import preset
+from lond.presets.benchmarks import preset
 
 
 def test_every_figure_has_its_parts() -> None:

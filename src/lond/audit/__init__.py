@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from lond.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
-    from lond.audit.figures import plot_confusions, plot_map, plot_margins, plot_rates, plot_scores
+    from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+    from lond.audit.figures.images import plot_confusions, plot_map, plot_margins, plot_rates, plot_scores
     from lond.audit.result import Audit
     from lond.audit.run import AuditSettings, audit
     from lond.audit.table import AuditTable, read_audit
-    from lond.frozen.extractors import ExtractorSettings
+    from lond.frozen.extractor import ExtractorSettings
 
 __all__ = [
     "Audit",
@@ -36,18 +36,18 @@ _HOME = {
     "Audit": "lond.audit.result",
     "AuditSettings": "lond.audit.run",
     "AuditTable": "lond.audit.table",
-    "ExtractorSettings": "lond.frozen.extractors",
+    "ExtractorSettings": "lond.frozen.extractor",
     "audit": "lond.audit.run",
-    "plan_corrections": "lond.audit.apply",
-    "plot_confusions": "lond.audit.figures",
-    "plot_map": "lond.audit.figures",
-    "plot_margins": "lond.audit.figures",
-    "plot_rates": "lond.audit.figures",
-    "plot_scores": "lond.audit.figures",
+    "plan_corrections": "lond.audit.correct.apply",
+    "plot_confusions": "lond.audit.figures.images",
+    "plot_map": "lond.audit.figures.images",
+    "plot_margins": "lond.audit.figures.images",
+    "plot_rates": "lond.audit.figures.images",
+    "plot_scores": "lond.audit.figures.images",
     "read_audit": "lond.audit.table",
-    "read_decisions": "lond.audit.apply",
-    "write_corrected_csv": "lond.audit.apply",
-    "write_link_tree": "lond.audit.apply",
+    "read_decisions": "lond.audit.correct.apply",
+    "write_corrected_csv": "lond.audit.correct.apply",
+    "write_link_tree": "lond.audit.correct.apply",
 }
 """Name -> module that is imported when the name is first used."""
 

@@ -11,14 +11,14 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from lond.audit.confusions import confusions
-from lond.audit.duplicates import DuplicateGroups
-from lond.audit.learn import Learned
-from lond.audit.rates import RateSettings, estimate_rates
+from lond.audit.copies.duplicates import DuplicateGroups
+from lond.audit.judge.learn import Learned
+from lond.audit.rates.confusions import confusions
+from lond.audit.rates.estimate import RateSettings, estimate_rates
 from lond.audit.table import AuditTable
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.data.squares import SquarePixels
-from lond.frozen.features import Computed
+from lond.frozen.cache import Computed
 from lond.identify import judge
 from lond.types import Request, Samples, Verdict
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from lond.audit.duplicates import find_leaks
-from lond.data.features import FeaturePixels
+from lond.audit.copies.duplicates import find_leaks
+from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.sources import has_split, load
 from lond.data.squares import unreadable
-from lond.frozen.content import Looks, content_hashes, looks_of
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import Computed, FeatureCache, Progress, compute_features
+from lond.frozen.cache import Computed, FeatureCache, Progress, compute_features
+from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.hashes import Looks, content_hashes, looks_of
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from PIL import Image
 
-from lond.audit.looks import LOOKS, RATES, class_rates, read_rate, shown
-from lond.audit.page import Page, write_page
-from lond.audit.page_columns import sureness
+from lond.audit.page.columns import sureness
+from lond.audit.page.style import LOOKS, RATES, class_rates, read_rate, shown
+from lond.audit.page.write import Page, write_page
 from lond.audit.saved import picture_of_file, read_page, read_summary, writable
 from lond.audit.table import AuditTable, read_csv, write_csv, write_parquet
 from lond.data.options import optional_import
@@ -59,7 +59,7 @@ class Audit:
         return "\n  ".join(line for line in (*lines, *rates) if line)
 
     def _repr_html_(self) -> str:
-        from lond.audit.notebook import audit_html
+        from lond.audit.page.notebook import audit_html
 
         return audit_html(self)
 
@@ -135,7 +135,7 @@ class Audit:
             ConfigError: there is no such verdict or class, or nothing would be drawn.
             MissingDependencyError: matplotlib is not installed.
         """
-        from lond.audit.figures import plot_gallery
+        from lond.audit.figures.images import plot_gallery
 
         if most < 1 or columns < 1:
             raise ConfigError(f"most and columns must be at least 1, got {most} and {columns}")
@@ -147,32 +147,32 @@ class Audit:
         return plot_gallery(self, places[:most], f"{shown(which, 60)}: {many}", columns=columns)
 
     def plot_margins(self) -> Figure:
-        """Draw the two margins of all images against each other; see ``lond.audit.figures``."""
-        from lond.audit.figures import plot_margins
+        """Draw the two margins of all images against each other; see ``lond.audit.figures.images``."""
+        from lond.audit.figures.images import plot_margins
 
         return plot_margins(self)
 
     def plot_scores(self) -> Figure:
-        """Draw the foreign scores and the threshold; see ``lond.audit.figures``."""
-        from lond.audit.figures import plot_scores
+        """Draw the foreign scores and the threshold; see ``lond.audit.figures.images``."""
+        from lond.audit.figures.images import plot_scores
 
         return plot_scores(self)
 
     def plot_rates(self, *, most: int = 30) -> Figure:
-        """Draw the estimated rates of the ``most`` worst classes; see ``lond.audit.figures``."""
-        from lond.audit.figures import plot_rates
+        """Draw the estimated rates of the ``most`` worst classes; see ``lond.audit.figures.images``."""
+        from lond.audit.figures.images import plot_rates
 
         return plot_rates(self, most=most)
 
     def plot_confusions(self, *, most: int = 20) -> Figure:
-        """Draw which class is taken for which, for the ``most`` involved ones; see ``lond.audit.figures``."""
-        from lond.audit.figures import plot_confusions
+        """Draw which class is taken for which, for the ``most`` involved ones; see ``lond.audit.figures.images``."""
+        from lond.audit.figures.images import plot_confusions
 
         return plot_confusions(self, most=most)
 
     def plot_map(self) -> Figure:
-        """Draw the map of all images; see ``lond.audit.figures``."""
-        from lond.audit.figures import plot_map
+        """Draw the map of all images; see ``lond.audit.figures.images``."""
+        from lond.audit.figures.images import plot_map
 
         return plot_map(self)
 

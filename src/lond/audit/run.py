@@ -13,24 +13,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lond.audit.deciding import FALSE_ALARM_RATE
-from lond.audit.duplicates import DuplicateGroups, find_duplicates
+from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.findings import Findings
-from lond.audit.folds import default_folds
-from lond.audit.learn import learn, unit_features
+from lond.audit.judge.deciding import FALSE_ALARM_RATE
+from lond.audit.judge.folds import default_folds
+from lond.audit.judge.learn import learn, unit_features
 from lond.audit.look import Known, Looker
-from lond.audit.mapping import MapKind, two_dimensions
+from lond.audit.page.layout_map import MapKind, two_dimensions
 from lond.audit.result import Audit
 from lond.audit.training import Trained, plan
 from lond.config import to_dict
-from lond.data.embeddings import read_embeddings
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
+from lond.data.read.embeddings import read_embeddings
 from lond.data.sources import load
 from lond.data.split import take
 from lond.errors import ConfigError, DataError
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import Computed, Progress
+from lond.frozen.cache import Computed, Progress
+from lond.frozen.extractor import ExtractorSettings
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
 

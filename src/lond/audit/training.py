@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from lond.config import NetSettings, RunConfig
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.data.resized import at_side
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError, DataError
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import Features
+from lond.frozen.cache import Features
+from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.samples import FrozenSettings
 from lond.methods import LondDrsSettings
-from lond.presets import OWN_IDENTIFY, SMALL_IMAGE, on_features, own_batch
+from lond.presets.benchmarks import OWN_IDENTIFY
+from lond.presets.features import on_features
+from lond.presets.own_data import SMALL_IMAGE, own_batch
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 from lond.types import Samples

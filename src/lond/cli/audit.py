@@ -8,17 +8,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lond.audit.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
-from lond.audit.deciding import FALSE_ALARM_RATE
-from lond.audit.link_tree import CLASSES
+from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+from lond.audit.correct.link_tree import CLASSES
+from lond.audit.judge.deciding import FALSE_ALARM_RATE
 from lond.audit.result import PAGE, Audit
 from lond.audit.run import AuditSettings
 from lond.audit.run import audit as run_audit
 from lond.audit.table import read_audit
 from lond.cli.shared import out
 from lond.errors import ConfigError
-from lond.frozen.extractors import ExtractorSettings
-from lond.runs.frozen import named_bars
+from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.route import named_bars
 from lond.train.runtime import RuntimeSettings
 from lond.types import Verdict
 

@@ -23,7 +23,7 @@ from lond.cli.trained import calibrate, evaluate, predict
 from lond.data.benchmarks import BENCHMARKS
 from lond.errors import LondError
 from lond.methods import METHODS
-from lond.presets import PRESETS
+from lond.presets.benchmarks import PRESETS
 
 app = typer.Typer(
     add_completion=False,

@@ -9,13 +9,13 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from lond.cli.settings import base_config, check_overrides, overrides_of, scaled
 from lond.cli.shared import known_names, out, seed_numbers, threads_of_a_run
-from lond.compare import FIGURES, Report, cells, draw, write_tables
-from lond.compare import compare as run_comparison
 from lond.errors import ConfigError, MissingDependencyError
-from lond.jobs import Job, plan
 from lond.methods import METHODS
+from lond.presets.options import base_config, check_overrides, overrides_of, scaled
+from lond.results.compare import FIGURES, Report, cells, draw, write_tables
+from lond.results.compare import compare as run_comparison
+from lond.results.jobs import Job, plan
 from lond.runs import METRICS
 from lond.train.runtime import RuntimeSettings
 

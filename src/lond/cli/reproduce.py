@@ -14,17 +14,25 @@ from rich.table import Column, Table
 from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
-from lond.reproduce.drawing import CURVES, draw_experiment
-from lond.reproduce.estimate import duration, estimate_text, estimated_seconds
-from lond.reproduce.filters import choices, chosen_cells
-from lond.reproduce.lines import Line, lines_of
-from lond.reproduce.maps import EmbeddingMap, map_of
-from lond.reproduce.planning import Plan, data_problems, plan_experiment, without_data
-from lond.reproduce.running import Outcome, carry_out, is_begun, is_finished, missing_runs, store_notes, stored_records
-from lond.reproduce.scales import SCALES, Places, checked_scale
-from lond.reproduce.smoke_data import make_web_folder
-from lond.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
-from lond.store.tables import Table as Figures
+from lond.paper.reproduce.drawing import CURVES, draw_experiment
+from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
+from lond.paper.reproduce.filters import choices, chosen_cells
+from lond.paper.reproduce.lines import Line, lines_of
+from lond.paper.reproduce.maps import EmbeddingMap, map_of
+from lond.paper.reproduce.planning import Plan, data_problems, plan_experiment, without_data
+from lond.paper.reproduce.running import (
+    Outcome,
+    carry_out,
+    is_begun,
+    is_finished,
+    missing_runs,
+    store_notes,
+    stored_records,
+)
+from lond.paper.reproduce.smoke_data import make_web_folder
+from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
+from lond.presets.scales import SCALES, Places, checked_scale
+from lond.results.tables import Table as Figures
 from lond.train.runtime import RuntimeSettings
 
 WEB_FOLDER = "web-digits"

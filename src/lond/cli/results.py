@@ -15,12 +15,12 @@ from rich.table import Table as RichTable
 
 from lond.cli.shared import STORE, out, print_whole, say, split
 from lond.errors import ConfigError, DataError, LondError
-from lond.store.choose import find, select
-from lond.store.files import named_as_stored, scan, write
-from lond.store.gather import record_of
-from lond.store.groups import group
-from lond.store.records import Machine, Record
-from lond.store.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
+from lond.results.choose import find, select
+from lond.results.gather import record_of
+from lond.results.groups import group
+from lond.results.records import Machine, Record
+from lond.results.store import named_as_stored, scan, write
+from lond.results.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
 
 notes = Console(stderr=True)
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from lond.cli.settings import base_config, key_and_value, scaled
 from lond.cli.shared import out, print_figures
+from lond.presets.options import base_config, key_and_value, scaled
 from lond.runs import MANIFEST, METRICS, VERDICTS, train_run
 from lond.runs.folder import is_first_process, read_json
 from lond.runs.tables import read_columns

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lond.data.cifar import CifarImages, read_cifar10, read_cifar100
-from lond.data.files import load_into_memory
 from lond.data.noise import NoiseSettings, add_noise, known_classes, rates
 from lond.data.pixels import ArrayPixels
+from lond.data.read.cifar import CifarImages, read_cifar10, read_cifar100
+from lond.data.read.files import load_into_memory
 from lond.data.sources import has_split, load
 from lond.data.split import take
 from lond.errors import ConfigError, DataError

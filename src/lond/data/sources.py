@@ -12,11 +12,11 @@ import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from lond.data import arrays, cifar, folders, tables
-from lond.data.features import FeaturePixels
-from lond.data.labels import make_samples, remap
+from lond.data.feature_views import FeaturePixels
 from lond.data.options import DEFAULTS, ReadOptions, is_training, split_names
 from lond.data.pixels import ArrayPixels
+from lond.data.read import arrays, cifar, folders, tables
+from lond.data.read.labels import make_samples, remap
 from lond.data.squares import cut_squares
 from lond.errors import DataError
 from lond.types import Samples

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import torch
 
-from lond.data.features import FeaturePixels
+from lond.data.feature_views import FeaturePixels
 from lond.data.pixels import SubsetPixels, short_hash
 from lond.data.split import take
 from lond.errors import DataError
-from lond.frozen.content import content_hashes
-from lond.frozen.extractors import ExtractorSettings
-from lond.frozen.features import FeatureCache, Features, Progress, compute_features
+from lond.frozen.cache import FeatureCache, Features, Progress, compute_features
+from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.hashes import content_hashes
 from lond.types import Pixels, Problem, Samples
 
 

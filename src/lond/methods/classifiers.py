@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from lond.detect import Network, msp_score
 from lond.errors import ConfigError
 from lond.methods.base import Method, Task
-from lond.methods.opened import OpenedClassifier, OpenedPair
+from lond.methods.for_detectors import OpenedClassifier, OpenedPair
 from lond.nets.classifier import Classifier
 from lond.types import Phase, Prediction, Stream
 

@@ -18,7 +18,7 @@ from lond.errors import ConfigError
 from lond.identify import drop_rate, kept_count, smallest
 from lond.methods.base import Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
-from lond.methods.opened import OpenedClassifier
+from lond.methods.for_detectors import OpenedClassifier
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 

@@ -36,7 +36,7 @@ from lond.losses import (
 )
 from lond.methods.base import Method, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, build_classifier
-from lond.methods.opened import OpenedDual
+from lond.methods.for_detectors import OpenedDual
 from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet, DualOutput
 from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term

@@ -68,7 +68,7 @@ class Cell:
     noise: str
     method: str
     preset: str
-    """Key in ``lond.presets.PRESETS``; it is used with ``method``."""
+    """Key in ``lond.presets.benchmarks.PRESETS``; it is used with ``method``."""
     metrics: tuple[str, ...]
     """Names in the run's records (or in ``detectors.json`` if there is a detector); none for a map of images."""
     overrides: Mapping[str, Value] = field(default_factory=dict, hash=False)

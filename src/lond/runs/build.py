@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from lond.config import NetSettings, RunConfig, settings_class
-from lond.data.features import FeatureViews
+from lond.data.feature_views import FeatureViews
 from lond.data.views import ViewMaker, Views
 from lond.errors import ConfigError
 from lond.methods import METHODS, Method, Task
@@ -43,7 +43,7 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
     if config.data.frozen.backbone and config.net.backbone != FEATURES:
         raise ConfigError(
             f"data.frozen.backbone turns images into features, on which {config.net.backbone!r} cannot stand: "
-            f"set net.backbone={FEATURES}, or let lond.presets.on_frozen choose all settings"
+            f"set net.backbone={FEATURES}, or let lond.presets.benchmarks.on_frozen choose all settings"
         )
     seed_global_state(config.train.seed, "initial weights")
     views = config.views

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from lond.config import RunConfig
 from lond.data.benchmarks import Benchmark, load_benchmark
-from lond.data.files import load_into_memory
 from lond.data.options import ReadOptions
+from lond.data.read.files import load_into_memory
 from lond.data.sources import has_split, load
 from lond.data.split import hold_out, take
 from lond.data.squares import unreadable
 from lond.errors import DataError
-from lond.runs.frozen import training_features
+from lond.frozen.route import training_features
 from lond.train.runtime import RuntimeSettings
 from lond.types import Problem, Samples
 

@@ -14,12 +14,12 @@ from lond.data.batches import ordered_views
 from lond.data.sources import load
 from lond.data.views import Views
 from lond.errors import DataError
+from lond.frozen.route import new_features
 from lond.methods import Method
 from lond.runs.build import build
 from lond.runs.data import Shape, check_fits, in_memory, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, read_json
-from lond.runs.frozen import new_features
 from lond.runs.tables import Columns, read_columns, write_columns
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.log import write_json

@@ -1,0 +1,211 @@
+"""From an audit's table and a person's decisions to a corrected set; the originals are never touched."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lond.audit.cells import printable
+from lond.audit.correct.decisions import Choice, Decision, read_decisions
+from lond.audit.correct.link_tree import write_link_tree
+from lond.audit.correct.plan import Action, Plan, PlannedImage
+from lond.audit.table import AuditTable
+from lond.errors import ConfigError, DataError
+from lond.types import Verdict
+
+__all__ = [
+    "Choice", "Decision", "Plan", "plan_corrections", "read_decisions", "write_corrected_csv",
+    "write_link_tree",
+]  # fmt: skip
+
+COLUMNS = ("id", "path", "label", "given_label", "action", "reason")
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What is done about images that nobody decided on; see ``plan_corrections``."""
+
+    min_confidence: float
+    drop_foreign: bool
+    max_p_value: float
+    keep_undecided: bool
+
+
+def plan_corrections(
+    table: AuditTable,
+    decisions: Mapping[str, Decision] | None = None,
+    *,
+    min_confidence: float = 0.9,
+    drop_foreign: bool = True,
+    max_p_value: float = 0.01,
+    keep_undecided: bool = True,
+    drop_copies: bool = False,
+    allow_new_labels: bool = False,
+) -> Plan:
+    """Return what becomes of every image; a person's decision wins over the table, but for unreadable images.
+
+    Without a decision, unreadable images and duplicates with conflicting labels are left out.
+
+    Args:
+        table: the audit's table.
+        decisions: id -> decision, from ``read_decisions``.
+        min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
+        drop_foreign: whether foreign images are left out; otherwise they keep their label.
+        max_p_value: largest p-value of an image that is left out as foreign.
+        keep_undecided: whether images stay, as they are, of which the audit is not sure enough, and unlabelled ones.
+        drop_copies: whether only one stays of images that repeat each other (``duplicate_of``).
+        allow_new_labels: whether a person may give labels that the table does not know.
+
+    Raises:
+        DataError: the decisions name unknown images or labels, or the table has an unknown verdict or an id twice.
+        ConfigError: a confidence or p-value is out of range.
+    """
+    if not (0 <= min_confidence <= 1 and 0 <= max_p_value <= 1):
+        raise ConfigError(f"min_confidence and max_p_value must lie in [0, 1], got {min_confidence} and {max_p_value}")
+    rules = _Rules(min_confidence, drop_foreign, max_p_value, keep_undecided)
+    decisions = decisions or {}
+    _check(table, decisions, allow_new_labels)
+    images = []
+    for row in table.rows():
+        decision = decisions.get(row["id"])
+        images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
+    return Plan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
+
+
+def write_corrected_csv(path: Path, plan: Plan, root: Path | None = None, *, overwrite: bool = False) -> None:
+    """Write the images that stay, with their labels, as a table that ``lond train`` can read; atomically.
+
+    Text is written as it is, also such as a spreadsheet would take for a formula: this table is for programs.
+
+    Args:
+        path: file to write.
+        plan: what becomes of the images.
+        root: folder that the paths of the plan are relative to. With it they are written relative to the file's own
+            folder, where they are looked for; without it they are written as they are.
+        overwrite: whether an existing file may be replaced.
+
+    Raises:
+        DataError: the file exists and may not be replaced, or the images are not below the root.
+    """
+    if root is not None:
+        missing = [image.path for image in plan.kept if image.path and not (root / image.path).is_file()]
+        if missing:
+            raise DataError(f"{root} does not hold {_few(missing)}; give the folder that was audited as root")
+    if path.exists() and not overwrite:
+        raise DataError(f"{path} exists; it may be the original, so choose another name or remove it")
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for image in plan.kept:
+            place = image.path
+            if root is not None and place:
+                place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
+            cells = (image.id, place, image.label, image.given, image.action, image.why)
+            writer.writerow([printable(cell) for cell in cells])
+    temporary.replace(path)
+
+
+def _check(table: AuditTable, decisions: Mapping[str, Decision], allow_new_labels: bool) -> None:
+    strange = {*table.verdict} - {str(verdict) for verdict in Verdict}
+    if strange:
+        raise DataError(f"the table has verdicts that there are none of: {_few(sorted(strange))}")
+    twice = [name for name, count in Counter(table.id).items() if count > 1]
+    if twice:
+        raise DataError(f"the table has more than one row of {_few(twice)}; leave one of each")
+    unknown = decisions.keys() - set(table.id)
+    if unknown:
+        raise DataError(
+            f"the decisions name images that the table does not: {_few(sorted(unknown))}; they belong to another audit"
+        )
+    wanted = {decision.label for decision in decisions.values() if decision.label is not None}
+    if "" in wanted:
+        raise DataError("a decision to relabel needs a new label")
+    new = wanted - {*table.label, *table.suggested_label}
+    if new and not allow_new_labels:
+        raise DataError(
+            f"the decisions give labels that the table does not know: {_few(sorted(new))}; "
+            "correct them, or allow new labels"
+        )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - 5} others" if len(names) > 5 else ""
+    return ", ".join(repr(name[:80]) for name in names[:5]) + more
+
+
+def _image(row: dict[str, Any], action: Action, why: str, label: str | None = None) -> PlannedImage:
+    """Return the planned image; a label equal to the given one is no change."""
+    given = row["label"]
+    if action == Action.RELABEL and label == given:
+        action = Action.KEEP
+    return PlannedImage(row["id"], row["path"], given, given if label is None else label, action, why)
+
+
+def _by_person(row: dict[str, Any], decision: Decision) -> PlannedImage:
+    if row["verdict"] == Verdict.UNREADABLE:
+        return _image(row, Action.LEAVE_OUT, "unreadable")
+    if decision.choice == Choice.FOREIGN:
+        return _image(row, Action.LEAVE_OUT, "a person called it foreign")
+    if decision.choice == Choice.RELABEL:
+        return _image(row, Action.RELABEL, "a person gave the label", decision.new_label)
+    if decision.choice == Choice.REJECT:
+        return _image(row, Action.KEEP, "a person rejected the verdict")
+    # What was accepted is what the person saw, even if the table was made anew since.
+    verdict = decision.verdict or row["verdict"]
+    suggested = decision.suggested_label if decision.verdict else decision.suggested_label or row["suggested_label"]
+    if verdict == Verdict.FOREIGN:
+        return _image(row, Action.LEAVE_OUT, "a person confirmed that it is foreign")
+    if verdict != Verdict.CLEAN and suggested:
+        return _image(row, Action.RELABEL, "a person accepted the suggestion", suggested)
+    if verdict in (Verdict.CLEAN, Verdict.UNLABELLED):
+        return _image(row, Action.KEEP, "a person confirmed the verdict")
+    return _image(row, Action.LEAVE_OUT, f"a person confirmed the verdict {verdict}, and no label is suggested")
+
+
+def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
+    verdict = Verdict(row["verdict"])
+    if verdict == Verdict.CLEAN:
+        return _image(row, Action.KEEP, "no doubt about the label")
+    if verdict in (Verdict.UNREADABLE, Verdict.DUPLICATE_CONFLICT):
+        return _image(row, Action.LEAVE_OUT, str(verdict))
+    if verdict == Verdict.FOREIGN and not rules.drop_foreign:
+        return _image(row, Action.KEEP, "foreign, but foreign images are not left out")
+    # Comparisons with a missing number (NaN) are false, so without evidence nothing is done.
+    if verdict == Verdict.FOREIGN and row["p_value"] <= rules.max_p_value:
+        return _image(row, Action.LEAVE_OUT, f"foreign (p-value at most {rules.max_p_value:g})")
+    if verdict == Verdict.MISLABELLED and row["suggested_label"] and row["confidence"] >= rules.min_confidence:
+        why = f"mislabelled (confidence at least {rules.min_confidence:g})"
+        return _image(row, Action.RELABEL, why, row["suggested_label"])
+    action = Action.KEEP if rules.keep_undecided else Action.LEAVE_OUT
+    return _image(row, action, f"undecided: {verdict}" + ("" if verdict == Verdict.UNLABELLED else ", not sure enough"))
+
+
+def _without_copies(
+    table: AuditTable, images: list[PlannedImage], decisions: Mapping[str, Decision]
+) -> tuple[PlannedImage, ...]:
+    """Leave one of the images that repeat each other, and those on which a person decided."""
+    repeats = dict(zip(table.id, table.duplicate_of, strict=True))
+    originals = {image.id: _original(image.id, repeats) for image in images if image.action != Action.LEAVE_OUT}
+    # The original stays; if it is left out, the first of its copies takes its place.
+    staying = {original: original if original in originals else name for name, original in reversed(originals.items())}
+    result = []
+    for image in images:
+        if image.id in originals and image.id not in decisions and staying[originals[image.id]] != image.id:
+            image = replace(image, action=Action.LEAVE_OUT, label=image.given, why="repeats an image that stays")
+        result.append(image)
+    return tuple(result)
+
+
+def _original(name: str, repeats: Mapping[str, str]) -> str:
+    """Follow the chain of repetitions to its end in the table; a circle ends at its first name."""
+    seen = {name}
+    while (before := repeats[name]) in repeats and before not in seen:
+        seen.add(before)
+        name = before
+    return min(seen) if before in seen else name

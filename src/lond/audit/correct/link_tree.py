@@ -1,0 +1,151 @@
+"""A corrected set as a folder of class folders with links to the originals, which are never touched."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from lond.audit.cells import neutralise, printable
+from lond.audit.correct.plan import Plan
+from lond.audit.correct.safe_names import NameBook
+from lond.data.read.files import with_odd_bytes
+from lond.errors import ConfigError, DataError
+
+CLASSES = "class_folders.csv"
+"""File in the tree that says which folder holds which class."""
+
+Link = Literal["symlink", "hardlink", "copy"]
+
+
+@dataclass(frozen=True)
+class LinkTree:
+    """What was written: class -> folder, id -> path below the tree, and the ids of images without a label."""
+
+    folders: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    unlabelled: tuple[str, ...] = ()
+
+
+def write_link_tree(folder: Path, plan: Plan, root: Path, *, link: Link = "symlink") -> LinkTree:
+    """Write ``folder/<class>/<image>`` for every image that stays, and a table of the class folders.
+
+    All is checked before anything is written, and the tree appears at once or not at all. Images without a label belong
+    in no folder and are left out. A hard link is the original under another name: editing it edits the original. Names
+    of classes and files that a file system could refuse or misunderstand are made safe.
+
+    Args:
+        folder: where to write; it must be new or empty, and neither in ``root`` nor around it.
+        plan: what becomes of the images.
+        root: the source folder, which the paths of the plan are relative to.
+        link: "symlink" (absolute), "hardlink" or "copy".
+
+    Raises:
+        ConfigError: there is no such kind of link.
+        DataError: the folder may not be used, a file is missing or lies outside the source, or linking fails.
+    """
+    if link not in _MAKERS:
+        raise ConfigError(f"link must be one of {', '.join(_MAKERS)}, not {link!r}")
+    source, target = root.resolve(), folder.resolve()
+    _check_folders(source, target)
+    files = _sources(plan, source)
+    tree = _layout(plan, files)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(target.name + ".unfinished")
+    try:
+        temporary.mkdir()
+    except FileExistsError as error:
+        raise DataError(f"{temporary} is left from another attempt; remove it first") from error
+    try:
+        _fill(temporary, tree, files, _MAKERS[link])
+        if target.exists():
+            target.rmdir()
+        temporary.rename(target)
+    except OSError as error:
+        raise DataError(f"cannot write {target} ({error}); link='copy' works on any file system") from error
+    finally:
+        # Gone already if all went well; removing links does not touch what they lead to.
+        shutil.rmtree(temporary, ignore_errors=True)
+    return tree
+
+
+def _check_folders(source: Path, target: Path) -> None:
+    if not source.is_dir():
+        raise DataError(f"there is no folder {source}; give the folder that the paths of the table are relative to")
+    if target.is_relative_to(source) or source.is_relative_to(target):
+        raise DataError(f"{target} and the source {source} lie within each other; choose a folder beside the source")
+    if target.exists() and not target.is_dir():
+        raise DataError(f"{target} is a file; choose a new folder")
+    if target.is_dir() and any(target.iterdir()):
+        raise DataError(f"{target} is not empty; choose a new folder")
+
+
+def _sources(plan: Plan, source: Path) -> dict[str, str]:
+    """Return id -> absolute path of every image to link."""
+    found, wrong = {}, []
+    for image in plan.kept:
+        if image.label:
+            try:
+                found[image.id] = _locate(image.path, source)
+            except DataError as error:
+                wrong.append(f"{image.id[:80]!r}: {error}")
+    if wrong:
+        more = f"; and {len(wrong) - 5} others" if len(wrong) > 5 else ""
+        raise DataError(f"{len(wrong)} images cannot be linked, so nothing was written: {'; '.join(wrong[:5])}{more}")
+    return found
+
+
+def _locate(path: str, source: Path) -> str:
+    """Return the file that a path of the table names; one outside the source is refused, however it is written."""
+    if not path:
+        raise DataError("it is in no file of its own")
+    for text in (path, with_odd_bytes(path)):
+        # Dots are resolved in the text, so that no link on the way can lead them elsewhere.
+        place = os.path.normpath(os.path.join(source, text))
+        if "\0" in text or not Path(place).is_relative_to(source):
+            raise DataError("its path leads outside the source folder")
+        if os.path.isfile(place):
+            return place
+    raise DataError("there is no such file")
+
+
+def _layout(plan: Plan, files: dict[str, str]) -> LinkTree:
+    """Give every class a folder and every image a name in it."""
+    folder_names, folders = NameBook(CLASSES), {}
+    books: dict[str, NameBook] = {}
+    placed = {}
+    for label in sorted({image.label for image in plan.kept if image.label}):
+        folders[label] = folder_names.take(label)
+        books[label] = NameBook()
+    for image in plan.kept:
+        if image.label:
+            stem, ending = os.path.splitext(os.path.basename(files[image.id]))
+            placed[image.id] = f"{folders[image.label]}/{books[image.label].take(stem, ending)}"
+    return LinkTree(folders, placed, tuple(image.id for image in plan.kept if not image.label))
+
+
+def _fill(folder: Path, tree: LinkTree, files: dict[str, str], make: Callable[[str, Path], object]) -> None:
+    for name in tree.folders.values():
+        (folder / name).mkdir()
+    for name, place in tree.files.items():
+        make(files[name], folder / place)
+    with (folder / CLASSES).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("class", "folder"))
+        writer.writerows((neutralise(printable(label)), name) for label, name in tree.folders.items())
+
+
+def _hard_link(source: str, target: Path) -> None:
+    # A link to a link would break when the first one is moved.
+    os.link(os.path.realpath(source), target)
+
+
+_MAKERS: dict[str, Callable[[str, Path], object]] = {
+    "symlink": os.symlink,
+    "hardlink": _hard_link,
+    "copy": shutil.copy2,
+}

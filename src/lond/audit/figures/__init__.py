@@ -1,0 +1,1 @@
+"""Figures of an audit; they need matplotlib (extra ``plots``)."""

@@ -1,0 +1,176 @@
+"""Thumbnails as sheets of many pictures each, as large as a number of bytes allows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, features
+
+from lond.audit.page.columns import array_column
+from lond.errors import DataError
+
+SIDES = (96, 64, 48, 32)
+"""Longest sides of a thumbnail that are tried, in pixels; multiples of a codec's block, so that cells do not blend."""
+
+COLUMNS = 16
+"""Thumbnails in a row of a sheet, and rows in a full sheet."""
+
+_QUALITY = {96: 80, 64: 78, 48: 76, 32: 74}
+_SAMPLE = 192
+_PER_SHEET = COLUMNS * COLUMNS
+_ELEMENT = 64
+"""Bytes around the text of one sheet in the page, at most."""
+
+Thumbnails = Callable[[int], Image.Image | None]
+
+
+@dataclass
+class Sprites:
+    """Sheets of thumbnails of N rows.
+
+    ``slots`` is (N,) int32, the place in the sheets or -1; ``sizes`` (N, 2) uint8, width and height.
+    """
+
+    side: int
+    slots: NDArray[np.int32]
+    sizes: NDArray[np.uint8]
+    sheets: list[bytes] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+    used: int = 0
+
+    @property
+    def count(self) -> int:
+        """Number of rows with a thumbnail."""
+        return int((self.slots >= 0).sum())
+
+    def description(self) -> dict[str, Any]:
+        """Return what the page's script must know to cut a thumbnail out of its sheet."""
+        return {
+            "side": self.side,
+            "columns": COLUMNS,
+            "mime": f"image/{_codec().lower()}",
+            "firsts": self.firsts,
+            "count": self.count,
+            "slots": array_column(self.slots),
+            "sizes": array_column(self.sizes.reshape(-1)),
+        }
+
+    def add(self, cells: Sequence[tuple[int, Image.Image]], budget: int) -> bool:
+        """Append a sheet of (row, thumbnail), if all sheets together stay within the budget."""
+        sheet = _encode([picture for _, picture in cells], self.side)
+        used = self.used + 4 * -(-len(sheet) // 3) + _ELEMENT
+        if used > budget:
+            return False
+        first = self.count
+        for place, (row, picture) in enumerate(cells):
+            self.slots[row] = first + place
+            self.sizes[row] = picture.size
+        self.sheets.append(sheet)
+        self.firsts.append(first)
+        self.used = used
+        return True
+
+    @classmethod
+    def empty(cls, rows: int, side: int) -> Self:
+        """Return no sheets yet."""
+        return cls(side, np.full(rows, -1, dtype=np.int32), np.zeros((rows, 2), dtype=np.uint8))
+
+
+def no_sprites(rows: int) -> Sprites:
+    """Return what a page without thumbnails has."""
+    return Sprites.empty(rows, 0)
+
+
+def make_sprites(order: Sequence[int], thumbnails: Thumbnails, *, budget: int) -> Sprites:
+    """Return the thumbnails of all rows at the largest side that fits into ``budget`` bytes of base64.
+
+    Args:
+        order: all rows; those at the beginning get a thumbnail first if not all fit.
+        thumbnails: row -> picture or None.
+        budget: bytes of all sheets in the page.
+    """
+    sides = _promising(order, thumbnails, budget)
+    for side in sides:
+        sprites = _fill(order, thumbnails, side, budget, last=side == SIDES[-1])
+        if sprites is not None:
+            return sprites if sprites.sheets else no_sprites(len(order))
+    return no_sprites(len(order))
+
+
+def _promising(order: Sequence[int], thumbnails: Thumbnails, budget: int) -> list[int]:
+    """Return the sides worth a try, from what some images take at each."""
+    sample = [order[place] for place in np.unique(np.linspace(0, len(order) - 1, _SAMPLE).astype(int))] if order else []
+    pictures = [picture for row in sample if (picture := _picture(row, thumbnails, SIDES[0])) is not None]
+    if not pictures:
+        return [SIDES[-1]]
+    longest = max(max(picture.size) for picture in pictures)
+    useful = [side for side in SIDES if side < longest] + [min(side for side in SIDES if side >= longest)]
+    needed = {
+        side: len(_encode([_shrunk(picture, side) for picture in pictures], side)) / len(sample) * len(order) * 4 / 3
+        for side in useful
+    }
+    return [side for side in SIDES if side == SIDES[-1] or needed.get(side, float("inf")) <= budget]
+
+
+def _fill(order: Sequence[int], thumbnails: Thumbnails, side: int, budget: int, *, last: bool) -> Sprites | None:
+    """Return the sheets at one side; None if they do not fit and a smaller side is left to try."""
+    sprites = Sprites.empty(len(order), side)
+    for cells in _batches(order, thumbnails, side):
+        if sprites.add(cells, budget):
+            continue
+        if not last:
+            return None
+        while (cells := cells[: len(cells) // 2]) and not sprites.add(cells, budget):
+            pass
+        return sprites
+    return sprites
+
+
+def _batches(order: Sequence[int], thumbnails: Thumbnails, side: int) -> Iterator[list[tuple[int, Image.Image]]]:
+    cells: list[tuple[int, Image.Image]] = []
+    for row in order:
+        picture = _picture(row, thumbnails, side)
+        if picture is not None:
+            cells.append((row, picture))
+        if len(cells) == _PER_SHEET:
+            yield cells
+            cells = []
+    if cells:
+        yield cells
+
+
+def _picture(row: int, thumbnails: Thumbnails, side: int) -> Image.Image | None:
+    try:
+        picture = thumbnails(row)
+    except DataError:
+        return None
+    return None if picture is None else _shrunk(picture.convert("RGB"), side)
+
+
+def _shrunk(picture: Image.Image, side: int) -> Image.Image:
+    scale = side / max(picture.size)
+    if scale >= 1:
+        return picture
+    width, height = (max(1, round(scale * length)) for length in picture.size)
+    return picture.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
+def _encode(pictures: Sequence[Image.Image], side: int) -> bytes:
+    rows = -(-len(pictures) // COLUMNS)
+    sheet = Image.new("RGB", (side * min(COLUMNS, len(pictures)), side * rows), (128, 128, 128))
+    for place, picture in enumerate(pictures):
+        sheet.paste(picture, (side * (place % COLUMNS), side * (place // COLUMNS)))
+    file = io.BytesIO()
+    codec = _codec()
+    options: dict[str, Any] = {"method": 3} if codec == "WEBP" else {"optimize": True}
+    sheet.save(file, codec, quality=_QUALITY[side], **options)
+    return file.getvalue()
+
+
+def _codec() -> str:
+    return "WEBP" if features.check("webp") else "JPEG"

@@ -1,0 +1,138 @@
+"""The audit's page: one HTML file without network, in which a person looks at the verdicts and decides on them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from lond.audit.page.columns import encode_columns, encode_positions, plain_json, suspicion_order, table_key
+from lond.audit.page.sprites import SIDES, Sprites, make_sprites, no_sprites
+from lond.audit.table import AuditTable
+from lond.errors import DataError
+
+SCRIPTS = (
+    "core", "sprites", "decisions", "csv", "conflicts", "kept_view", "filters", "gallery", "detail",
+    "map_points", "map_stamps", "map_moves", "map", "rates", "histogram", "overview", "page",
+)  # fmt: skip
+"""Parts of the page's script, in the order in which they build on each other."""
+
+_SLACK = 4096
+"""Bytes kept free for what is known only after the thumbnails are made."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows about the N images of a table.
+
+    ``summary`` is plain JSON and every part of it may be missing: ``images``, ``counts`` (verdict -> number),
+    ``rates`` (``closed`` and ``open``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
+    ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``.
+    ``positions`` is a map, one point a row. ``thumbnails`` gives the small picture of a row, or None.
+    """
+
+    title: str
+    table: AuditTable
+    class_names: tuple[str, ...]
+    summary: dict[str, Any]
+    positions: list[tuple[float, float]] | None
+    thumbnails: Callable[[int], Image.Image | None]
+
+
+@dataclass(frozen=True)
+class PageSize:
+    """What was written: the file's bytes, how many thumbnails it holds, and their longest side (0: none)."""
+
+    bytes: int
+    thumbnails: int
+    side: int
+
+
+def write_page(path: Path, page: Page, *, max_bytes: int = 40_000_000) -> PageSize:
+    """Write the page, atomically.
+
+    The thumbnails are as large as ``max_bytes`` allows; where even the smallest do not all fit, the most suspicious
+    images get theirs first and the page says how many have none.
+
+    Raises:
+        DataError: the table alone takes more than ``max_bytes``.
+        ValueError: there are not as many positions as rows.
+    """
+    if page.positions is not None and len(page.positions) != len(page.table):
+        raise ValueError(f"{len(page.positions)} positions for {len(page.table)} images")
+    payload = _payload(page, max_bytes)
+    bare = len(_render(page.title, payload, no_sprites(len(page.table))))
+    if bare + _SLACK > max_bytes:
+        raise DataError(
+            f"the page's table alone takes {bare / 1e6:.1f} MB of the {max_bytes / 1e6:.1f} MB allowed: "
+            "allow a larger page or audit the images in parts"
+        )
+    sprites = make_sprites(suspicion_order(page.table), page.thumbnails, budget=max_bytes - bare - _SLACK)
+    content = _render(page.title, payload, sprites)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+    return PageSize(len(content), sprites.count, sprites.side)
+
+
+def _payload(page: Page, max_bytes: int) -> dict[str, Any]:
+    return {
+        "title": page.title,
+        "key": table_key(page.table),
+        "rows": len(page.table),
+        "classes": len(page.class_names),
+        "columns": encode_columns(page.table, page.class_names),
+        "positions": None if page.positions is None else encode_positions(page.positions),
+        "summary": page.summary,
+        "bounds": {"bytes": max_bytes, "sides": list(SIDES)},
+    }
+
+
+def _render(title: str, payload: dict[str, Any], sprites: Sprites) -> bytes:
+    style, script = _asset("page.css"), _script()
+    values = {
+        "POLICY": _policy(script, style),
+        "TITLE": html.escape(title),
+        "STYLE": style,
+        "DATA": plain_json(payload | {"sprites": sprites.description()}),
+        "SCRIPT": script,
+        "SHEETS": "\n".join(_sheet(number, sheet) for number, sheet in enumerate(sprites.sheets)),
+    }
+    # One pass, so that a title which looks like a place-holder stays a title.
+    text = re.sub(r"\{\{([A-Z]+)\}\}", lambda match: values[match[1]], _asset("page.html"))
+    # A title may hold half a surrogate pair, which no encoding knows.
+    return text.encode("utf-8", errors="replace")
+
+
+def _sheet(number: int, content: bytes) -> str:
+    return f'<script type="text/plain" id="sheet-{number}">{base64.b64encode(content).decode()}</script>'
+
+
+def _policy(script: str, style: str) -> str:
+    return (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _script() -> str:
+    parts = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();'
+
+
+def _asset(name: str) -> str:
+    text = resources.files("lond.audit.page").joinpath("assets", name).read_text(encoding="utf-8")
+    # The policy's digests hold for what the browser sees, which is LF only.
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,1 @@
+"""How much is wrong: estimated rates of wrong labels and foreign images, with intervals."""

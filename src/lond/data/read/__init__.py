@@ -1,0 +1,1 @@
+"""Readers: one module for each form that images and labels come in."""

@@ -1,0 +1,148 @@
+"""Putting a method's recipe into a preset, at the preset's length or at another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lond.config import RunConfig, settings_class
+from lond.errors import ConfigError
+from lond.presets.recipes import RECIPES
+from lond.presets.recipes.base import Occasion
+from lond.train.schedule import OptimiserSettings
+
+FULL_SCALE = ("cifar10n", "cifar80n", "cifar100n", "web-aircraft", "web-bird", "web-car")
+"""Benchmarks on which every method is trained for as long as it was published."""
+
+LENGTHS = ("warmup_epochs", "ramp_epochs", "initial_epochs")
+"""Settings that count epochs."""
+
+MEMORIES = ("confidence_memory", "threshold_memory", "moment_memory")
+"""Settings that say how much is kept of something from one epoch to the next."""
+
+NATURAL_IMAGES = ("autoaugment", "randaugment")
+"""Strong views that a recipe may replace; others were chosen for images that are not photographs."""
+
+
+def with_method(config: RunConfig, method: str) -> RunConfig:
+    """Return a preset of LOND-DRS with another method in its place: same data, network and weak views.
+
+    The method brings its published settings, optimiser, batch size and, at full scale, length. A reduced preset, or
+    one for a user's own data, keeps its length: see ``shortened``.
+
+    Raises:
+        ConfigError: there is no such method.
+    """
+    defaults = settings_class(method)
+    if method == config.method:
+        return config
+    if method not in RECIPES:
+        return replace(config, method=method, settings=defaults())
+    recipe = RECIPES[method](occasion_of(config))
+    published = replace(
+        config,
+        method=method,
+        settings=recipe.settings,
+        optimiser=recipe.optimiser or config.optimiser,
+        train=replace(
+            config.train,
+            epochs=recipe.epochs or config.train.epochs,
+            batch_size=recipe.batch_size or config.train.batch_size,
+        ),
+    )
+    if recipe.strong and config.views.strong in NATURAL_IMAGES:
+        published = replace(published, views=replace(config.views, strong=recipe.strong))
+    full_scale = not config.data.source and config.data.benchmark.name in FULL_SCALE
+    return published if full_scale or recipe.optimiser is None else shortened(published, config)
+
+
+def occasion_of(config: RunConfig) -> Occasion:
+    """Return what published values depend on.
+
+    Images of unknown noise take the web column, or the one of 20 % symmetric noise if they are learned from scratch.
+    """
+    benchmark = config.data.benchmark
+    if config.data.source:
+        return Occasion() if config.net.pretrained else Occasion("symmetric", 0.2)
+    if benchmark.name.startswith("web-"):
+        return Occasion(benchmark=benchmark.name)
+    return Occasion(benchmark.noise.kind, benchmark.noise.closed_rate, benchmark.name)
+
+
+def shortened(published: RunConfig, preset: RunConfig) -> RunConfig:
+    """Return a method's published run at the length of a reduced preset.
+
+    The warm-up keeps its share of the run but is never shorter than the preset's own (a share of a short run is too
+    little to learn anything); what happens afterwards keeps its share of what is left. Ramps keep their epochs up to
+    the preset's own ramp and to the first step down of the rate; one that lasts to the end still does. What is
+    remembered from epoch to epoch fades as much over the whole run as it did. Batches are at most twice the preset's.
+    """
+    own, epochs = preset.settings, preset.train.epochs
+    short = with_epochs(published, epochs)
+    warmup = getattr(published.settings, "warmup_epochs", 0)
+    new_warmup = min(epochs - 1, max(short.settings.warmup_epochs, own.warmup_epochs)) if warmup else 0
+
+    def moved(time: int) -> int:
+        """Return when something happens that happened at an epoch of the published run."""
+        if time <= warmup:
+            return round(time * new_warmup / warmup) if warmup else 0
+        return new_warmup + round((time - warmup) / (published.train.epochs - warmup) * (epochs - new_warmup))
+
+    optimiser = replace(
+        published.optimiser,
+        constant_epochs=moved(published.optimiser.constant_epochs),
+        milestones=tuple(moved(time) for time in published.optimiser.milestones),
+    )
+    changes: dict[str, Any] = {"warmup_epochs": new_warmup} if warmup else {}
+    ramp = getattr(published.settings, "ramp_epochs", 0)
+    if ramp:
+        to_the_end = warmup + ramp == published.train.epochs
+        first_step = min(optimiser.milestones, default=epochs) - new_warmup
+        changes["ramp_epochs"] = epochs - new_warmup if to_the_end else max(1, min(ramp, own.ramp_epochs, first_step))
+    if getattr(published.settings, "initial_epochs", 0):
+        changes["initial_epochs"] = min(published.settings.initial_epochs, own.warmup_epochs)
+    batch_size = min(published.train.batch_size, 2 * preset.train.batch_size)
+    return replace(
+        short,
+        settings=replace(short.settings, **changes),
+        optimiser=slowed(optimiser, batch_size / published.train.batch_size),
+        train=replace(short.train, batch_size=batch_size),
+    )
+
+
+def slowed(optimiser: OptimiserSettings, share: float) -> OptimiserSettings:
+    """Return an optimiser for batches of ``share`` times the size: the rates of SGD go with it, Adam's stay."""
+    if optimiser.name != "sgd" or share == 1:
+        return optimiser
+    constant = optimiser.constant_rate
+    return replace(
+        optimiser,
+        learning_rate=share * optimiser.learning_rate,
+        constant_rate=None if constant is None else share * constant,
+        final_rate=share * optimiser.final_rate,
+    )
+
+
+def with_epochs(config: RunConfig, epochs: int) -> RunConfig:
+    """Return the run at another length: warm-up, ramps, memory and the plan of the rate keep their shares.
+
+    Raises:
+        ConfigError: there is no epoch left.
+    """
+    if epochs < 1:
+        raise ConfigError(f"a run needs at least 1 epoch, not {epochs}")
+    share = epochs / config.train.epochs
+    settings = config.settings
+    lengths = {name: max(1, round(share * value)) for name in LENGTHS if (value := getattr(settings, name, 0))}
+    memories = {name: value ** (1 / share) for name in MEMORIES if (value := getattr(settings, name, 0))}
+    optimiser = replace(
+        config.optimiser,
+        constant_epochs=round(share * config.optimiser.constant_epochs),
+        milestones=tuple(max(1, round(share * time)) for time in config.optimiser.milestones),
+    )
+    return replace(
+        config,
+        train=replace(config.train, epochs=epochs),
+        settings=replace(settings, **lengths, **memories),
+        optimiser=optimiser,
+    )

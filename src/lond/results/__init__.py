@@ -1,0 +1,55 @@
+"""A store of results: one small JSON file a finished run, to choose, group, compare and print from.
+
+Reading loads no network; ``record_of`` and what else needs configurations is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lond.lazy import lazy_names
+from lond.results.choose import find, select
+from lond.results.differences import Difference, differences
+from lond.results.groups import Group, Summary, group
+from lond.results.records import SCHEMA, DataPart, DetectorRecord, Machine, Record, Scale, Seeds
+from lond.results.rows import curve_rows, detector_rows, to_rows
+from lond.results.store import Unusable, Written, read, scan, write
+
+if TYPE_CHECKING:
+    from lond.results.gather import record_of
+    from lond.results.identity import variant_of
+
+__all__ = [
+    "SCHEMA",
+    "DataPart",
+    "DetectorRecord",
+    "Difference",
+    "Group",
+    "Machine",
+    "Record",
+    "Scale",
+    "Seeds",
+    "Summary",
+    "Unusable",
+    "Written",
+    "curve_rows",
+    "detector_rows",
+    "differences",
+    "find",
+    "group",
+    "read",
+    "record_of",
+    "scan",
+    "select",
+    "to_rows",
+    "variant_of",
+    "write",
+]
+
+_HOME = {
+    "record_of": "lond.results.gather",
+    "variant_of": "lond.results.identity",
+}
+"""Name -> module that is imported when the name is first used."""
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)

@@ -1,0 +1,74 @@
+"""What differs between two records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lond.results.records import Record
+
+Kind = Literal["setting", "fact", "figure"]
+
+TAGS = ("preset", "data", "noise", "scale")
+"""What whoever stored a run said about it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One entry that differs; None where a record has none."""
+
+    kind: Kind
+    key: str
+    first: Any
+    second: Any
+
+    def __str__(self) -> str:
+        """Return "key: first -> second"."""
+        return f"{self.key}: {short(self.first)} -> {short(self.second)}"
+
+
+def differences(first: Record, second: Record) -> list[Difference]:
+    """Return all that differs: settings, facts (tags, data, versions, machine), figures; times do not count."""
+    return [
+        *_compared("setting", flat(first.config), flat(second.config)),
+        *_compared("fact", _facts(first), _facts(second)),
+        *_compared("figure", _figures(first), _figures(second)),
+    ]
+
+
+def flat(nested: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Return nested settings under dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in nested.items():
+        found |= flat(value, f"{where}{key}.") if isinstance(value, Mapping) else {f"{where}{key}": value}
+    return found
+
+
+def short(value: object) -> str:
+    """Return a value as a reader wants it."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "none" if value is None or value == "" else str(value)
+
+
+def _compared(kind: Kind, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+    for key in [*first, *(key for key in second if key not in first)]:
+        if first.get(key) != second.get(key):
+            yield Difference(kind, key, first.get(key), second.get(key))
+
+
+def _facts(record: Record) -> dict[str, Any]:
+    facts: dict[str, Any] = {name: getattr(record, name) for name in TAGS}
+    facts |= flat({"versions": record.versions, "machine": vars(record.machine)})
+    return facts | flat({"data": {name: vars(part) for name, part in record.fingerprint.items()}})
+
+
+def _figures(record: Record) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        "epochs": record.epochs,
+        "mean_over_last": record.mean_over_last,
+        **dict(record.figures()),
+    }
+    figures.pop("seconds")
+    return figures | {f"curve {name}": curve for name, curve in record.curves.items()}

@@ -1,0 +1,72 @@
+"""Which settings make a run what it is: hashes that do not change when a later version adds a setting."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lond.config import RunConfig, settings_class, to_dict
+from lond.results.differences import flat
+from lond.results.records import SEEDS, DataPart
+from lond.runs.folder import PLACES
+
+PATHS = {
+    *PLACES,
+    "data.benchmark.open_source",
+    "data.source",
+    "data.test_source",
+    "data.read.root",
+    "data.frozen.checkpoint_path",
+    "net.checkpoint_path",
+}
+"""Settings that hold a path; of what lies there the fingerprints tell."""
+
+BENCHMARK = "data.benchmark."
+
+
+def stored_config(config: RunConfig) -> dict[str, Any]:
+    """Return all settings but paths, nested."""
+    return _pruned(to_dict(config))
+
+
+def variant_of(config: RunConfig) -> str:
+    """Return the hash of the settings without seeds and paths; repetitions of one run share it."""
+    chosen = {key: value for key, value in _chosen(config).items() if key not in SEEDS}
+    return _hash(chosen | {"open source": Path(config.data.benchmark.open_source).stem})
+
+
+def identity_of(config: RunConfig, fingerprint: Mapping[str, DataPart]) -> str:
+    """Return the hash of the settings, seeds included, and of the data."""
+    return _hash({"settings": _chosen(config), "data": {name: asdict(part) for name, part in fingerprint.items()}})
+
+
+def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:
+    """Return the settings of a run, by dotted key, that differ from another configuration; seeds and paths aside."""
+    own, other = flat(to_dict(config)), flat(to_dict(baseline))
+    aside = {*SEEDS, *PATHS}
+    return {key: value for key, value in own.items() if key not in aside and other.get(key) != value}
+
+
+def _chosen(config: RunConfig) -> dict[str, Any]:
+    """Return the settings that are not at the method's defaults; one added later, at its default, changes nothing."""
+    default = RunConfig(method=config.method, settings=settings_class(config.method)())
+    chosen = changed_settings(config, default) | {key: flat(to_dict(config))[key] for key in SEEDS}
+    if config.data.source:
+        chosen = {key: value for key, value in chosen.items() if not key.startswith(BENCHMARK)} | {"own data": True}
+    return {"method": config.method, **chosen}
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _pruned(content: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    return {
+        key: _pruned(value, f"{where}{key}.") if isinstance(value, Mapping) else value
+        for key, value in content.items()
+        if f"{where}{key}" not in PATHS
+    }

@@ -1,0 +1,54 @@
+"""Records as flat rows, for data frames: ``pandas.DataFrame(to_rows(records))``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lond.results.groups import field_of
+from lond.results.records import Record
+
+
+def to_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return one row a run: what it is, and every figure under the name that ``Record.value`` takes."""
+    return [_head(record) | dict(record.figures()) for record in records]
+
+
+def detector_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return one row a detector of a run."""
+    return [
+        _head(record)
+        | {"detector": entry.name, "fitted_on": entry.fitted_on, **entry.figures, "problem": entry.problem}
+        for record in records
+        for entry in record.detectors
+    ]
+
+
+def curve_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return one row an epoch of a run."""
+    return [
+        _head(record) | {"epoch": epoch} | {name: curve[epoch] for name, curve in record.curves.items()}
+        for record in records
+        for epoch in range(record.epochs)
+    ]
+
+
+def _head(record: Record) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "method": record.method,
+        "data": record.data,
+        "noise": record.noise,
+        "scale": record.scale,
+        "preset": record.preset,
+        "changes": field_of(record, "changes"),
+        "variant": record.variant,
+        "seed": record.seeds.training,
+        "split_seed": record.seeds.split,
+        "noise_seed": record.seeds.noise,
+        "epochs": record.epochs,
+        "mean_over_last": record.mean_over_last,
+        "threads": record.machine.threads,
+        "device": record.machine.device,
+        "finished": record.finished,
+    }

@@ -1,0 +1,216 @@
+"""What becomes of every image: rules, decisions, copies, the summary and the corrected table."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv
+from lond.audit.correct.decisions import Choice, Decision
+from lond.audit.correct.plan import Action, Plan, PlannedImage
+from lond.audit.table import NUMBERS, TEXTS, AuditTable
+from lond.data.options import ReadOptions
+from lond.data.read.tables import read_table
+from lond.errors import ConfigError, DataError
+from lond.types import UNLABELLED
+
+ROWS = (
+    {"id": "clean", "label": "cat", "verdict": "clean", "suggested_label": "cat", "confidence": 0.99},
+    {"id": "sure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "confidence": 0.95},
+    {"id": "unsure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "confidence": 0.6},
+    {"id": "foreign", "label": "dog", "verdict": "foreign", "p_value": 0.001},
+    {"id": "odd", "label": "dog", "verdict": "foreign", "p_value": 0.04},
+    {"id": "broken", "label": "dog", "verdict": "unreadable"},
+    {"id": "bare", "verdict": "unlabelled", "suggested_label": "dog", "confidence": 0.99},
+    {"id": "clash", "label": "cat", "verdict": "duplicate conflict", "suggested_label": "dog", "confidence": 0.99},
+    {"id": "copy", "label": "cat", "verdict": "clean", "suggested_label": "cat", "duplicate_of": "clean"},
+)
+
+
+def table_of(*rows: dict[str, Any]) -> AuditTable:
+    filled: list[dict[str, Any]] = [
+        {**dict.fromkeys(TEXTS, ""), **dict.fromkeys(NUMBERS, math.nan), "neighbours": ()}
+        | {"path": f"{row['id']}.png"}
+        | row
+        for row in rows
+    ]
+    names = (*TEXTS, *NUMBERS, "neighbours")
+    return AuditTable(**{name: tuple(row[name] for row in filled) for name in names})
+
+
+def actions(plan: Plan) -> dict[str, str]:
+    """Return id -> the label it gets, or "-" if it is left out."""
+    return {image.id: "-" if image.action == Action.LEAVE_OUT else image.label for image in plan.images}
+
+
+def planned(decisions: Mapping[str, Decision] | None = None, **rules: Any) -> dict[str, str]:
+    return actions(plan_corrections(table_of(*ROWS), decisions, **rules))
+
+
+DEFAULT = {
+    "clean": "cat", "sure": "dog", "unsure": "cat", "foreign": "-", "odd": "dog", "broken": "-", "bare": "",
+    "clash": "-", "copy": "cat",
+}  # fmt: skip
+
+
+def test_rules_without_decisions() -> None:
+    assert planned() == planned({}) == DEFAULT
+    assert planned(min_confidence=0.5) == DEFAULT | {"unsure": "dog"}
+    assert planned(min_confidence=0.96) == DEFAULT | {"sure": "cat"}
+    assert planned(drop_foreign=False) == DEFAULT | {"foreign": "dog"}
+    assert planned(max_p_value=0.05) == DEFAULT | {"odd": "-"}
+    assert planned(keep_undecided=False) == DEFAULT | {"unsure": "-", "odd": "-", "bare": "-"}
+    assert planned(drop_copies=True) == DEFAULT | {"copy": "-"}
+    assert planned(drop_foreign=False, keep_undecided=False)["foreign"] == "dog"
+
+
+def test_thresholds_include_their_ends() -> None:
+    assert planned(min_confidence=0.95)["sure"] == "dog"
+    assert planned(max_p_value=0.001)["foreign"] == "-"
+
+
+def test_without_evidence_nothing_is_done() -> None:
+    table = table_of(
+        {"id": "a", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog"},
+        {"id": "b", "label": "cat", "verdict": "mislabelled", "confidence": 1.0},
+        {"id": "c", "label": "cat", "verdict": "foreign"},
+    )
+    assert actions(plan_corrections(table, min_confidence=0, max_p_value=1)) == dict.fromkeys("abc", "cat")
+
+
+@pytest.mark.parametrize("choice", list(Choice))
+def test_a_person_wins_over_the_table(choice: Choice) -> None:
+    decisions = {row["id"]: Decision(choice, "dog" if choice == Choice.RELABEL else "") for row in ROWS}
+    given = {row["id"]: row.get("label", "") for row in ROWS}
+    expected = {
+        Choice.ACCEPT: DEFAULT | {"unsure": "dog", "odd": "-", "bare": "dog", "clash": "dog"},
+        Choice.REJECT: given,
+        Choice.RELABEL: dict.fromkeys(given, "dog"),
+        Choice.FOREIGN: dict.fromkeys(given, "-"),
+    }[choice]
+    for rules in ({}, {"keep_undecided": False, "drop_copies": True, "drop_foreign": False, "min_confidence": 1.0}):
+        assert planned(decisions, **rules) == expected | {"broken": "-"}
+
+
+def test_what_was_accepted_is_what_was_seen() -> None:
+    seen = {"clean": Decision(Choice.ACCEPT, verdict="mislabelled", suggested_label="dog")}
+    assert planned(seen)["clean"] == "dog"
+    assert planned({"sure": Decision(Choice.ACCEPT, verdict="foreign")})["sure"] == "-"
+    assert planned({"sure": Decision(Choice.ACCEPT, verdict="clean", suggested_label="cat")})["sure"] == "cat"
+    assert planned({"clash": Decision(Choice.ACCEPT, verdict="duplicate conflict")})["clash"] == "-"
+    assert planned({"bare": Decision(Choice.ACCEPT, verdict="unlabelled")})["bare"] == ""
+
+
+def test_a_label_that_is_given_already_is_no_change() -> None:
+    plan = plan_corrections(table_of(*ROWS), {"clean": Decision(Choice.RELABEL, "cat")})
+    assert plan.images[0].action == Action.KEEP
+
+
+def test_unknown_ids_and_labels_are_refused() -> None:
+    strangers = {f"x{number}": Decision(Choice.REJECT) for number in range(7)}
+    with pytest.raises(DataError, match="'x0', 'x1', 'x2', 'x3', 'x4' and 2 others"):
+        planned(strangers)
+    for new in (Decision(Choice.RELABEL, "eel"), Decision(Choice.ACCEPT, "", "mislabelled", "eel")):
+        with pytest.raises(DataError, match="'eel'.*allow new labels"):
+            planned({"clean": new})
+        assert planned({"clean": new}, allow_new_labels=True)["clean"] == "eel"
+    with pytest.raises(DataError, match="needs a new label"):
+        planned({"clean": Decision(Choice.RELABEL)}, allow_new_labels=True)
+
+
+def test_wrong_tables_and_rules_are_refused() -> None:
+    with pytest.raises(DataError, match="more than one row of 'clean'"):
+        plan_corrections(table_of(ROWS[0], ROWS[0]))
+    with pytest.raises(DataError, match="'tidy'"):
+        plan_corrections(table_of({"id": "a", "verdict": "tidy"}))
+    for rules in ({"min_confidence": 1.1}, {"min_confidence": math.nan}, {"max_p_value": -0.1}):
+        with pytest.raises(ConfigError):
+            planned(None, **rules)
+
+
+def clean(name: str, repeats: str, verdict: str = "clean") -> dict[str, Any]:
+    return {"id": name, "label": "cat", "verdict": verdict, "duplicate_of": repeats}
+
+
+def test_one_of_the_images_that_repeat_each_other_stays() -> None:
+    rows = [clean("a", "", "unreadable"), clean("b", "a"), clean("c", "gone"), clean("d", "c"), clean("e", "d")]
+    table = table_of(*rows, clean("f", "a"))
+    expected = {"a": "-", "b": "cat", "c": "cat", "d": "-", "e": "-", "f": "-"}
+    assert actions(plan_corrections(table, drop_copies=True)) == expected
+    wanted = {"e": Decision(Choice.REJECT)}
+    assert actions(plan_corrections(table, wanted, drop_copies=True)) == expected | {"e": "cat"}
+
+
+def test_a_circle_of_copies_keeps_one() -> None:
+    table = table_of(clean("a", "b"), clean("b", "a"), clean("c", "c"))
+    assert actions(plan_corrections(table, drop_copies=True)) == {"a": "cat", "b": "-", "c": "cat"}
+
+
+def test_plan_counts_and_describes() -> None:
+    plan = plan_corrections(table_of(*ROWS), {"odd": Decision(Choice.FOREIGN)})
+    assert len(plan) == 9 and len(plan.kept) == 5
+    assert plan.counts() == {Action.KEEP: 4, Action.RELABEL: 1, Action.LEAVE_OUT: 4}
+    assert plan.changes() == {("cat", "dog"): 1}
+    assert sum(plan.reasons().values()) == 9
+    assert {image.id: image.why for image in plan.images}["odd"] == "a person called it foreign"
+    text = str(plan)
+    assert text == plan.describe()
+    assert text.startswith("5 of 9 images stay, 1 of them under another label; 4 are left out")
+    for part in ("unreadable", "duplicate conflict", "p-value at most 0.01", "confidence at least 0.9", "cat -> dog"):
+        assert part in text
+    assert "lose all" not in text
+
+
+def test_a_plan_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clean.png").write_bytes(b"original")
+    before = (tmp_path / "clean.png").stat()
+    plan_corrections(table_of(*ROWS), {"clean": Decision(Choice.FOREIGN)}).describe()
+    assert [path.name for path in tmp_path.iterdir()] == ["clean.png"]
+    assert (tmp_path / "clean.png").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_description_of_odd_plans() -> None:
+    assert (
+        plan_corrections(table_of()).describe() == "0 of 0 images stay, 0 of them under another label; 0 are left out"
+    )
+    lost = plan_corrections(table_of({"id": "a", "label": "bad\x1b[31m", "verdict": "unreadable"})).describe()
+    assert "classes that lose all their images: bad�[31m" in lost
+    images = tuple(PlannedImage(str(n), "", f"c{n:02}", "x", Action.RELABEL, "y") for n in range(23))
+    assert "and 3 other pairs" in Plan(images).describe()
+
+
+def test_the_corrected_table_can_be_trained_on(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.mkdir()
+    out.mkdir()
+    for row in ROWS:
+        (source / f"{row['id']}.png").write_bytes(b"not looked at")
+    plan = plan_corrections(table_of(*ROWS))
+    write_corrected_csv(out / "labels.csv", plan, source)
+    write_corrected_csv(source / "plain.csv", plan)
+    for path in (out / "labels.csv", source / "plain.csv"):
+        samples = read_table(path, options=ReadOptions(size=8))
+        assert samples.class_names == ("cat", "dog") and not samples.problems
+        found = dict(zip(samples.ids, samples.labels.tolist(), strict=True))
+        assert found == {"clean": 0, "sure": 1, "unsure": 0, "odd": 1, "bare": UNLABELLED, "copy": 0}
+    assert [path.name for path in out.iterdir()] == ["labels.csv"]
+
+
+def test_the_corrected_table_replaces_nothing_unless_told(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("the original", encoding="utf-8")
+    plan = plan_corrections(table_of({"id": "=a\udce9", "path": "=a\udce9", "label": "-x\n,", "verdict": "clean"}))
+    with pytest.raises(DataError, match="exists"):
+        write_corrected_csv(path, plan)
+    assert path.read_text(encoding="utf-8") == "the original"
+    write_corrected_csv(path, plan, overwrite=True)
+    assert '=a\\udce9,=a\\udce9,"-x\n,"' in path.read_text(encoding="utf-8")
+
+
+def test_from_the_page_to_the_plan(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("id,decision,new_label\nclean,relabel,dog\nsure,,\n", encoding="utf-8")
+    assert planned(read_decisions(path)) == DEFAULT | {"clean": "dog"}

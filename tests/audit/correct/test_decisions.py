@@ -1,0 +1,68 @@
+"""A person's decisions, as the page writes them and as people spoil them."""
+
+from pathlib import Path
+
+import pytest
+
+from lond.audit.correct.decisions import Choice, Decision, read_decisions
+from lond.errors import DataError
+
+HEADER = "id,path,label,verdict,suggested_label,confidence,decision,new_label\n"
+
+
+def read(folder: Path, rows: str, header: str = HEADER) -> dict[str, Decision]:
+    path = folder / "decisions.csv"
+    path.write_text(header + rows, encoding="utf-8", newline="")
+    return read_decisions(path)
+
+
+def test_all_decisions(tmp_path: Path) -> None:
+    rows = (
+        "a,a.png,cat,mislabelled,dog,0.9,accept,\nb,b.png,cat,foreign,,,reject,\nc,c.png,cat,clean,cat,1,relabel,dog\n"
+        "d,d.png,cat,duplicate conflict,,,foreign,\ne,e.png,cat,clean,cat,1,,\n"
+    )
+    assert read(tmp_path, rows) == {
+        "a": Decision(Choice.ACCEPT, "", "mislabelled", "dog"),
+        "b": Decision(Choice.REJECT, "", "foreign"),
+        "c": Decision(Choice.RELABEL, "dog", "clean", "cat"),
+        "d": Decision(Choice.FOREIGN, "", "duplicate conflict"),
+    }
+
+
+def test_apostrophes_of_the_page_are_undone(tmp_path: Path) -> None:
+    rows = "'=a,'=a.png,'-cat,mislabelled,'+dog,0.9,accept,\n'@b,,,,,,relabel,'=new\n'quoted',,,,,,reject,\n"
+    assert read(tmp_path, rows) == {
+        "=a": Decision(Choice.ACCEPT, "", "mislabelled", "+dog"),
+        "@b": Decision(Choice.RELABEL, "=new"),
+        "'quoted'": Decision(Choice.REJECT),
+    }
+
+
+def test_a_file_that_a_spreadsheet_saved(tmp_path: Path) -> None:
+    assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": Decision(Choice.REJECT)}
+
+
+def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
+    row = "a,a.png,cat,mislabelled,dog,0.9,accept,\n"
+    assert len(read(tmp_path, row + row)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,,,,,,accept,\na,,,,,,reject,\n", r"row 2 \('a'\): the same image is decided twice"),
+        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject, relabel, foreign or empty"),
+        ("a,,,,,,relabel, \n", "needs a new_label"),
+        ("a,,,odd,,,accept,\n", "'odd' is not a verdict"),
+    ],
+)
+def test_contradictions(tmp_path: Path, rows: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(tmp_path, rows)
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not a file of decisions.*no column decision"):
+        read(tmp_path, "a,b\n", "id,label\n")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_decisions(tmp_path / "missing.csv")

@@ -1,0 +1,50 @@
+"""Maps in two dimensions."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+from lond.audit.page.layout_map import principal_plane, two_dimensions
+from lond.errors import ConfigError, MissingDependencyError
+
+CLOUD = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * torch.tensor([9.0, 4, 1, 1, 1, 1])
+
+
+def test_principal_components_against_a_singular_value_decomposition() -> None:
+    plane = principal_plane(CLOUD)
+    left, values, _ = torch.linalg.svd(CLOUD - CLOUD.mean(dim=0), full_matrices=False)
+    expected = left[:, :2] * values[:2]
+    assert torch.allclose(plane.abs(), expected.abs(), atol=1e-3)
+    assert torch.equal(plane, principal_plane(CLOUD))
+
+
+def test_vectors_of_one_dimension() -> None:
+    assert principal_plane(torch.arange(5.0)[:, None]).shape == (5, 2)
+
+
+def test_kinds() -> None:
+    assert two_dimensions(CLOUD, "none") is None
+    assert two_dimensions(CLOUD[:2], "pca") is None
+    points = two_dimensions(CLOUD, "pca")
+    assert points is not None
+    assert len(points) == 40
+    with pytest.raises(ConfigError, match="globe"):
+        two_dimensions(CLOUD, "globe")  # type: ignore[arg-type]
+
+
+def test_t_sne_keeps_clusters_apart() -> None:
+    pytest.importorskip("openTSNE")
+    vectors = torch.cat([CLOUD, CLOUD + 60])
+    points = torch.tensor(two_dimensions(vectors, "tsne", seed=1))
+    assert points.shape == (80, 2)
+    distances = torch.cdist(points, points)
+    assert distances[:40, :40].mean() < distances[:40, 40:].mean()
+
+
+def test_without_its_package_t_sne_is_refused_and_auto_takes_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openTSNE", None)
+    with pytest.raises(MissingDependencyError, match=r"lond\[audit\]"):
+        two_dimensions(CLOUD, "tsne")

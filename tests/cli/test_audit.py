@@ -1,0 +1,71 @@
+"""`lond audit` and `lond apply` from the command line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from audit.audit_samples import PoolFeatures, add_trouble, write_folder
+
+from lond.frozen import cache as features
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "Extractor", PoolFeatures)
+
+
+def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
+    images, result = tmp_path / "images", tmp_path / "audit"
+    write_folder(images, each=24)
+    add_trouble(images)
+    before = {path: path.read_bytes() for path in images.rglob("*.png")}
+    options = ["--size", 16, "--epochs", 6, "--folds", 2, "--map", "pca", "--threads", 1, "--accelerator", "cpu"]
+    code, out, _ = lond("audit", images, "--out", result, *options)
+    assert code == 0
+    assert "mislabelled" in out
+    assert "estimated wrong labels among known images" in out
+    assert "red/broken.png" in out
+    assert out.rstrip().endswith("audit.html")
+    assert {"audit.csv", "audit.html", "summary.json"} <= {path.name for path in result.iterdir()}
+
+    code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4)
+    assert code == 0
+    assert "nothing was written" in out
+    code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4, "--out", tmp_path / "new.csv", "--write")
+    assert code == 0
+    with (tmp_path / "new.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert any(row["label"] != row["given_label"] for row in rows)
+    assert "--root says what they start from" in out
+    rooted = ["--out", tmp_path / "rooted.csv", "--write", "--root"]
+    code, out, _ = lond("apply", result / "audit.csv", *rooted, images)
+    assert code == 0 and "--root says" not in out
+    code, _, error = lond("apply", result / "audit.csv", "--out", tmp_path / "no.csv", "--write", "--root", tmp_path)
+    assert code == 2 and "does not hold" in error and not (tmp_path / "no.csv").exists()
+    assert "no foreign image has a p-value" in lond("apply", result / "audit.csv", "--p-value", 0)[1]
+    tree = tmp_path / "tree"
+    assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
+    assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
+    assert {path: path.read_bytes() for path in images.rglob("*.png")} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["audit", "{missing}"], "there is no"),
+        (["audit", "{missing}", "--size", "8"], "at least 16"),
+        (["audit", "{missing}", "--rate", "2"], "between 0 and 1"),
+        (["apply", "{missing}"], "missing"),
+        (["apply", "{missing}", "--write"], "--out"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_path: Path, lond: Call) -> None:
+    code, _, error = lond(*(text.format(missing=tmp_path / "missing.csv") for text in arguments))
+    assert code == 2
+    assert named in error
+    assert len(error.strip().splitlines()) == 1

@@ -1,0 +1,74 @@
+"""Frozen networks: every route gives the same features, whatever the images are like."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from lond.errors import ConfigError, MissingDependencyError
+from lond.frozen.extractor import Extractor, ExtractorSettings, chosen_route
+from lond.nets.efficientnet_lite import efficientnet_lite0
+
+IMAGES = torch.randint(0, 256, (3, 3, 40, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+
+
+def test_routes_agree() -> None:
+    pytest.importorskip("openvino")
+    by_torch = Extractor(ExtractorSettings(size=32, route="torch"))(IMAGES)
+    extractor = Extractor(ExtractorSettings(size=32))
+    assert extractor.route == "openvino"
+    assert by_torch.shape == (3, 2, 1280)
+    assert torch.allclose(extractor(IMAGES), by_torch, atol=1e-4)
+
+
+def test_features_are_those_of_the_network() -> None:
+    images = IMAGES[:, :, :32, :32]
+    found = Extractor(ExtractorSettings(size=32, route="torch"))(images)
+    net = efficientnet_lite0(pretrained=True).eval()
+    with torch.no_grad():
+        plain, mirrored = (net((x.float() - 127) / 128) for x in (images, images.flip(-1)))
+    assert torch.allclose(found[:, 0], plain, atol=1e-4)
+    assert torch.allclose(found[:, 1], mirrored, atol=1e-4)
+    one = Extractor(ExtractorSettings(size=32, route="torch", mirrored=False))(images)
+    assert torch.allclose(one, found[:, :1], atol=1e-5)
+
+
+def test_grey_images_count_as_colour() -> None:
+    extractor = Extractor(ExtractorSettings(size=32, route="torch", mirrored=False))
+    grey = IMAGES[:, :1]
+    assert torch.allclose(extractor(grey), extractor(grey.expand(-1, 3, -1, -1)), atol=1e-5)
+
+
+def test_the_key_names_what_changes_features(tmp_path: Path) -> None:
+    weights = tmp_path / "w.pt"
+    weights.write_bytes(b"one")
+    settings = [
+        ExtractorSettings(),
+        ExtractorSettings(size=96),
+        ExtractorSettings(mirrored=False),
+        ExtractorSettings("timm:resnet18"),
+        ExtractorSettings(checkpoint_path=str(weights)),
+    ]
+    keys = [one.key() for one in settings]
+    assert len(set(keys)) == len(keys)
+    assert ExtractorSettings(route="torch").key() == ExtractorSettings(route="openvino").key()
+    weights.write_bytes(b"two")
+    assert settings[-1].key() != keys[-1]
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="route"):
+        ExtractorSettings(route="abacus")
+    with pytest.raises(ConfigError, match="at least 16"):
+        ExtractorSettings(size=8)
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(MissingDependencyError, match=r"lond\[audit\]"):
+        Extractor(ExtractorSettings(size=32, route="openvino"))
+
+
+def test_a_gpu_runs_torch() -> None:
+    assert chosen_route("auto", torch.device("cuda")) == "torch"
+    assert chosen_route("torch", torch.device("cpu")) == "torch"

@@ -1,0 +1,1 @@
+"""What writes this repository's own documentation; not part of the package."""

@@ -1,0 +1,1 @@
+"""The page `docs/reproduced.md`: what the results store holds beside the paper's figures."""

@@ -1,0 +1,122 @@
+"""The page of what a results store holds of the paper's tables and figures: ``python -m tools.reproduced.page``.
+
+The same store always gives the same page, and no network is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lond.errors import DataError
+from lond.paper import EXPERIMENTS
+from lond.paper.reproduce.names import Scale
+from lond.results.store import Unusable, scan
+from tools.reproduced.blocks import block_of, stored_of
+
+STORE, FIGURES, PAGE = Path("results/store"), Path("results/reproduce"), Path("docs/reproduced.md")
+PICTURES = "images/reproduced"
+"""Where the pictures lie, beside the page: links must not leave the documentation's folder."""
+
+SHOWN: tuple[Scale, ...] = ("full", "frozen", "mini")
+"""Scales on the page; runs on digits show that everything runs, and nothing else."""
+
+HEAD = """# Beside the paper
+
+<!-- Written by `make results` from the results store. Do not edit: run it again. -->
+
+What the [results store](results-store.md) holds of the paper's tables and figures, beside the published figures.
+`make results` writes this page from it, and a test keeps the two the same.
+"""
+
+EXPLAINED = """
+*here* is mean ± sample standard deviation over n training seeds. The paper's figures are of its full scale: on a
+smaller one `here - paper` measures the scale as well as the method, and orders and directions tell more. Ranks are
+among the contenders that were run here, 1 for the best. What is not stored yet is left out; how to run it:
+[reproduce the paper](reproduce.md). Where foreign images are among the test images, tables of accuracy
+also tell how well each method's own score ranks them; the paper does so for NGC, LOND-DRS and detectors on SED only.
+"""
+
+EMPTY = """
+**The store holds no such runs yet** (those of the scale `smoke` are not shown). How to make them:
+[reproduce the paper](reproduce.md).
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, its pictures by name, and what could not be read."""
+
+    text: str
+    pictures: dict[str, Path] = field(hash=False)
+    unusable: tuple[Unusable, ...] = ()
+
+
+def make_page(store: Path, figures: Path) -> Page:
+    """Return the page of a store; one that is not there is empty.
+
+    Args:
+        store: folder with the records.
+        figures: folder with what was drawn, ``<experiment>-<scale>/*.png``; need not be there.
+    """
+    records, unusable = scan(store) if store.is_dir() else ([], [])
+    blocks, pictures = list[str](), dict[str, Path]()
+    for experiment in EXPERIMENTS.values():
+        for scale in SHOWN:
+            name = f"{experiment.name}-{scale}"
+            drawn = {f"{name}-{path.name}": path for path in sorted((figures / name).glob("*.png"))}
+            block = block_of(stored_of(experiment, scale, records), [f"{PICTURES}/{picture}" for picture in drawn])
+            if block:
+                blocks.append(block)
+                pictures |= drawn
+    text = HEAD + (EXPLAINED + "\n" + "\n".join(blocks) if blocks else EMPTY)
+    return Page(text, pictures, tuple(unusable))
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write a page with its pictures; pictures that are not on it any more are deleted.
+
+    Raises:
+        DataError: there is no folder for the page.
+    """
+    if not path.parent.is_dir():
+        raise DataError(
+            f"there is no folder {path.parent} for the page; start in the repository, or name another --out"
+        )
+    folder = path.parent / PICTURES
+    for old in folder.glob("*.png"):
+        if old.name not in page.pictures:
+            old.unlink()
+    for name, picture in page.pictures.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(picture.read_bytes())
+    path.write_text(page.text, encoding="utf-8")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Write the page from the command line; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.reproduced.page", description=str(__doc__).partition(":")[0])
+    parser.add_argument("--store", type=Path, default=STORE, help=f"results store; {STORE} if left out")
+    parser.add_argument("--figures", type=Path, default=FIGURES, help=f"what was drawn; {FIGURES} if left out")
+    parser.add_argument("--out", type=Path, default=PAGE, help=f"the page; {PAGE} if left out")
+    asked = parser.parse_args(words)
+    if not asked.store.is_dir():
+        print(f"error: there is no results store {asked.store}; the page is as it was", file=sys.stderr)
+        return 2
+    page = make_page(asked.store, asked.figures)
+    for file in page.unusable:
+        print(f"note: {file.path} is left out: {file.reason}", file=sys.stderr)
+    try:
+        write_page(page, asked.out)
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"written: {asked.out}, {len(page.pictures)} pictures")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
