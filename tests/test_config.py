@@ -1,12 +1,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lond.config import NetSettings, RunConfig, from_dict, run_config_from_dict, settings_class, to_dict, with_overrides
-from lond.errors import ConfigError
+from lond.config import (
+    NetSettings,
+    RunConfig,
+    read_config,
+    run_config_from_dict,
+    settings_class,
+    to_dict,
+    with_overrides,
+)
+from lond.errors import ConfigError, DataError
+from lond.io.json_files import write_json
+from lond.io.plain_values import from_plain
 from lond.methods import METHODS, LondDrsSettings, StandardSettings
 from lond.presets.benchmarks import PRESETS
 
@@ -62,8 +73,20 @@ def test_a_wrong_key_or_value_is_named(content: dict[str, Any], words: list[str]
         assert word in str(error.value)
 
 
+def test_the_file_of_a_wrong_configuration_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    write_json(path, to_dict(RunConfig()))
+    assert read_config(path) == RunConfig()
+    write_json(path, {"train": {"epoch": 3}})
+    with pytest.raises(ConfigError, match=f"{path}: unknown key 'train.epoch'; did you mean 'train.epochs'"):
+        read_config(path)
+    path.write_text("null")
+    with pytest.raises(DataError, match=f"{path} is damaged"):
+        read_config(path)
+
+
 def test_whole_numbers_may_stand_for_real_ones_and_null_for_none() -> None:
-    net = from_dict(NetSettings, {"width": 2, "checkpoint_path": None})
+    net = from_plain(NetSettings, {"width": 2, "checkpoint_path": None})
     assert net.width == 2.0
     assert isinstance(net.width, float)
     assert net.checkpoint_path is None

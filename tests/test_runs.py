@@ -17,12 +17,12 @@ from lond.data.squares import unreadable
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError, DataError
 from lond.identify import IdentifySettings
+from lond.io.json_files import plain
 from lond.methods import LondDrsSettings, StandardSettings
 from lond.runs import load_data, load_run, load_trained, save_trained, train_run, train_samples
-from lond.runs.folder import is_first_process, locked
+from lond.runs.folder import held, is_first_process
 from lond.runs.tables import judge_samples, prediction_rows
 from lond.train.checkpoint import load_state, same_state
-from lond.train.log import plain
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 from lond.types import Prediction, Samples, Verdict
@@ -360,7 +360,7 @@ def test_verdicts_of_unlabelled_samples() -> None:
 
 def test_two_processes_do_not_train_one_run(tmp_path: Path, arrays: str) -> None:
     (tmp_path / "run").mkdir()
-    with locked(tmp_path / "run"), pytest.raises(ConfigError, match="another process"):
+    with held(tmp_path / "run"), pytest.raises(ConfigError, match="another process"):
         train_run(small(arrays), tmp_path / "run")
     train_run(small(arrays), tmp_path / "run")
 

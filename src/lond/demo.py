@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lond.io.json_files import read_json, write_json
 from lond.presets.benchmarks import preset
 from lond.results.report import Comparison, write_report
 from lond.runs import METRICS, load_data, train_run
-from lond.runs.folder import read_json
-from lond.train.log import write_json
 from lond.train.runtime import RuntimeSettings
 
 METHODS = ("standard", "lond-drs")

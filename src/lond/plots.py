@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from lond.errors import MissingDependencyError
 from lond.evaluate.ranking import roc_points
+from lond.io.atomic import write_atomically
 
 if TYPE_CHECKING:
     from lond.runs.detection import DetectorResult
@@ -170,6 +172,8 @@ def save_figure(figure: Any, path: Path) -> list[Path]:
     figure.tight_layout()
     paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
     for target in paths:
-        figure.savefig(target, bbox_inches="tight", metadata={"Date": None} if target.suffix == ".svg" else None)
+        form = target.suffix[1:]
+        options = {"format": form, "bbox_inches": "tight", "metadata": {"Date": None} if form == "svg" else None}
+        write_atomically(target, partial(figure.savefig, **options))
     import_pyplot().close(figure)
     return paths

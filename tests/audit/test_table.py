@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lond.audit.cells import SEPARATOR, join_texts, neutralise, split_texts, undo_neutralise
 from lond.audit.table import (
     NUMBERS,
     TEXTS,
@@ -105,24 +102,6 @@ def test_no_cell_of_text_is_a_formula(tmp_path: Path) -> None:
 def test_negative_numbers_stay_numbers(tmp_path: Path) -> None:
     write_csv(tmp_path / "t.csv", small())
     assert ",-0.25," in (tmp_path / "t.csv").read_text(encoding="utf-8")
-
-
-@given(st.lists(st.text(min_size=1)))
-def test_joined_texts_come_apart_again(texts: list[str]) -> None:
-    assert split_texts(join_texts(texts)) == tuple(texts)
-
-
-@given(st.text(alphabet="'=+-@\t\rab"))
-def test_neutralising_can_be_undone(text: str) -> None:
-    assert undo_neutralise(neutralise(text)) == text
-
-
-def test_cells_written_by_hand() -> None:
-    assert split_texts("") == ()
-    assert split_texts(f"a{SEPARATOR}{SEPARATOR}b{SEPARATOR}") == ("a", "b")
-    assert split_texts("C:\\x|b") == ("C:\\x", "b")
-    assert split_texts("a|b\\") == ("a", "b\\")
-    assert undo_neutralise("'tis") == "'tis"
 
 
 def test_a_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:

@@ -115,17 +115,20 @@ def test_files_that_cannot_be_read_are_told_and_left_out(record: Record, store: 
     content = json.loads(text)
     wrong = {
         "a-cut.json": (text[:200], "damaged"),
-        "b-list.json": ("[]", "not a record"),
+        "b-list.json": ("[]", "list in place of an object"),
         "c-other.json": ('{"runs": 3}', "not a record"),
         "d-new.json": (json.dumps(content | {"schema": 2}), "of schema 2; this version of lond reads 1"),
         "e-nan.json": (json.dumps(content | {"metrics": {"accuracy": math.nan}}), "NaN is not JSON"),
         "f-lacks.json": (json.dumps({k: v for k, v in content.items() if k != "method"}), "method is missing"),
-        "g-more.json": (json.dumps(content | {"weather": "fine"}), "weather is unknown"),
-        "h-type.json": (json.dumps(content | {"epochs": "six"}), 'epochs is "six", which does not fit'),
-        "i-deep.json": (json.dumps(content | {"seeds": {"training": True}}), "seeds.training is true"),
-        "j-scale.json": (json.dumps(content | {"scale": "huge"}), 'scale is "huge"'),
+        "g-more.json": (json.dumps(content | {"weather": "fine"}), "unknown key 'weather'"),
+        "h-type.json": (json.dumps(content | {"epochs": "six"}), "epochs is 'six'; it must be of type int"),
+        "i-deep.json": (json.dumps(content | {"seeds": {"training": True}}), "seeds.training is True"),
+        "j-scale.json": (json.dumps(content | {"scale": "huge"}), "scale is 'huge'"),
         "k-curve.json": (json.dumps(content | {"curves": {"auroc": [0.5]}}), "curves.auroc has 1 values for 6 epochs"),
-        "l-inner.json": (json.dumps(content | {"fingerprint": {"train": 3}}), "fingerprint.train is not an object"),
+        "l-inner.json": (
+            json.dumps(content | {"fingerprint": {"train": 3}}),
+            "fingerprint.train must be a table",
+        ),
         "z-copy.json": (text, f"a second record of {record.name}"),
     }
     for name, (body, _) in wrong.items():

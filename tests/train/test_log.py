@@ -1,4 +1,4 @@
-"""The log and small JSON files."""
+"""The log."""
 
 from __future__ import annotations
 
@@ -6,27 +6,7 @@ import json
 import math
 from pathlib import Path
 
-import pytest
-
-from lond.train.log import JsonLines, plain, write_json
-
-
-def test_plain_values() -> None:
-    value = {1: (math.nan, [math.inf, 2.5]), "p": Path("a/b"), "n": None, "b": True, "t": "ü"}
-    assert plain(value) == {"1": [None, [None, 2.5]], "p": "a/b", "n": None, "b": True, "t": "ü"}
-
-
-def test_json_is_strict_and_written_whole(tmp_path: Path) -> None:
-    path = tmp_path / "m.json"
-    write_json(path, {"a": math.nan, "name": "Blaumeise ü"})
-    text = path.read_text(encoding="utf-8")
-    assert "NaN" not in text
-    assert "ü" in text
-    assert json.loads(text) == {"a": None, "name": "Blaumeise ü"}
-    with pytest.raises(TypeError):
-        write_json(path, {"a": object()})
-    assert json.loads(path.read_text(encoding="utf-8"))["name"] == "Blaumeise ü"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["m.json"]
+from lond.train.log import JsonLines
 
 
 def test_lines_are_added_and_cut_back(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
 from lond.paper import EXPERIMENTS
 from lond.paper.reproduce.names import Scale
 from lond.results.store import Unusable, scan
@@ -92,8 +93,8 @@ def write_page(page: Page, path: Path) -> None:
             old.unlink()
     for name, picture in page.pictures.items():
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(picture.read_bytes())
-    path.write_text(page.text, encoding="utf-8")
+        write_atomically(folder / name, picture.read_bytes())
+    write_atomically(path, page.text)
 
 
 def main(words: Sequence[str] | None = None) -> int:

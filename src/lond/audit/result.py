@@ -18,7 +18,7 @@ from lond.audit.saved import picture_of_file, read_page, read_summary, writable
 from lond.audit.table import AuditTable, read_csv, write_csv, write_parquet
 from lond.data.options import optional_import
 from lond.errors import ConfigError, DataError, MissingDependencyError
-from lond.train.log import write_json
+from lond.io.json_files import write_json
 from lond.types import Verdict
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import bisect
 import io
-import json
 import math
 import re
 from collections.abc import Callable
@@ -17,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from lond.audit.cells import printable
 from lond.audit.table import AuditTable
 from lond.data.images import decode_bytes
 from lond.errors import DataError
+from lond.io.csv_files import printable
+from lond.io.json_files import parse_object, read_json
 
 Positions = list[tuple[float, float]]
 
@@ -81,13 +81,13 @@ def read_page(path: Path, table: AuditTable) -> SavedPage | None:
         found = _DATA.search(text)
         if found is None:
             return None
-        payload: dict[str, Any] = json.loads(found[1])
+        payload = parse_object(found[1])
         # By their ids, as rows may have been taken out of the table since.
         at = {printable(name): row for row, name in reversed(list(enumerate(_texts(payload["columns"]["id"]))))}
         page = SavedPage(payload, _SHEET.findall(text), [at.get(printable(name), -1) for name in table.id])
         # Only to see whether all parts are there.
         _ = page.title, page.positions(), page.thumbnails()
-    except (OSError, LookupError, TypeError, ValueError):
+    except (DataError, OSError, LookupError, TypeError, ValueError):
         return None
     return page
 
@@ -99,12 +99,9 @@ def read_summary(path: Path) -> dict[str, Any]:
         DataError: the file is missing or not a summary.
     """
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read ({error}); give the folder that an audit was saved in") from error
-    if not isinstance(summary, dict):
-        raise DataError(f"{path} is not the summary of an audit; give the folder that an audit was saved in")
-    return summary
+        return read_json(path)
+    except DataError as error:
+        raise DataError(f"{error}; give the folder that an audit was saved in") from error
 
 
 def writable(value: Any) -> Any:

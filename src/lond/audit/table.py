@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-from lond.audit.cells import join_texts, neutralise, printable, read_rows, split_texts, undo_neutralise
 from lond.data.options import optional_import
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
+from lond.io.csv_files import join_texts, printable, read_rows, split_texts, write_rows
 from lond.types import Verdict
 
 TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason")
@@ -81,12 +81,7 @@ def write_csv(path: Path, table: AuditTable) -> None:
     ``\udcXX``; ``read_csv`` undoes the first two.
     """
     names = [field.name for field in fields(table)]
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows([_cell(row[name]) for name in names] for row in table.rows())
-    temporary.replace(path)
+    write_rows(path, names, ([_cell(row[name]) for name in names] for row in table.rows()), NUMBERS)
 
 
 def read_csv(path: Path) -> AuditTable:
@@ -96,9 +91,9 @@ def read_csv(path: Path) -> AuditTable:
         DataError: the file is not an audit's table.
     """
     rows = list(read_rows(path, NEEDED, WHAT))
-    columns: dict[str, Any] = {name: tuple(undo_neutralise(row.get(name, "")) for row in rows) for name in TEXTS}
+    columns: dict[str, Any] = {name: tuple(row.get(name, "") for row in rows) for name in TEXTS}
     columns |= {name: tuple(_number(row.get(name, ""), path) for row in rows) for name in NUMBERS}
-    ids = tuple(split_texts(undo_neutralise(row.get("neighbours", ""))) for row in rows)
+    ids = tuple(split_texts(row.get("neighbours", "")) for row in rows)
     return _checked(AuditTable(**columns, neighbours=ids), path)
 
 
@@ -117,9 +112,7 @@ def write_parquet(path: Path, table: AuditTable) -> None:
     kinds["neighbours"] = arrow.list_(arrow.string())
     # Without the types, a column without a single value would be stored as one of nothing.
     schema = arrow.schema([(field.name, kinds[field.name]) for field in fields(table)])
-    temporary = path.with_name(path.name + ".tmp")
-    parquet.write_table(arrow.table(columns, schema=schema), temporary)
-    temporary.replace(path)
+    write_atomically(path, lambda place: parquet.write_table(arrow.table(columns, schema=schema), place))
 
 
 def read_parquet(path: Path) -> AuditTable:
@@ -169,7 +162,7 @@ def _checked(table: AuditTable, path: Path) -> AuditTable:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
-    return printable(neutralise(join_texts(value) if isinstance(value, tuple) else str(value)))
+    return join_texts(value) if isinstance(value, tuple) else str(value)
 
 
 def _number(text: str, path: Path) -> float:

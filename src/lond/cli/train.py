@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from lond.cli.shared import out, print_figures
+from lond.io.json_files import read_json
 from lond.presets.options import base_config, key_and_value, scaled
 from lond.runs import MANIFEST, METRICS, VERDICTS, train_run
-from lond.runs.folder import is_first_process, read_json
+from lond.runs.folder import is_first_process
 from lond.runs.tables import read_columns
 from lond.train.runtime import RuntimeSettings
 

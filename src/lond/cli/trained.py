@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +11,12 @@ from lond.cli.shared import out, print_figures
 from lond.data.squares import unreadable
 from lond.errors import ConfigError, DataError
 from lond.evaluate import evaluate_predictions
+from lond.io.json_files import write_json
 from lond.runs import LoadedRun, load_run, save_decision
 from lond.runs import calibrate as calibrate_run
 from lond.runs.data import load_data, with_root
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.tables import prediction_rows
-from lond.train.log import write_json
 from lond.types import FOREIGN, Samples
 
 
@@ -54,10 +53,7 @@ def predict(
     run = load_run(folder)
     samples = run.read(source, ignore_classes=True)
     table = prediction_rows(run, samples, run.predict(samples), threshold)
-    with save.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, table.columns)
-        writer.writeheader()
-        writer.writerows(table.rows)
+    table.write(save)
     foreign = sum(row["verdict"] == "foreign" for row in table.rows)
     unread = sum(row["verdict"] == "unreadable" for row in table.rows)
     out.print(

@@ -7,8 +7,6 @@ does not matter where an image lies or what it is called. A run that was cut goe
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,8 @@ from safetensors.numpy import load_file, save_file
 from lond.data.resized import at_side
 from lond.data.squares import unreadable
 from lond.frozen.extractor import Extractor, ExtractorSettings
+from lond.io.atomic import write_atomically
+from lond.io.json_files import json_line
 from lond.types import Request, Samples
 
 ROWS_A_FILE = 1024
@@ -75,13 +75,12 @@ class FeatureCache:
         """Keep the features ``(n, V, D)`` of images with these content hashes (64 hexadecimal digits)."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / ABOUT).is_file():
-            (self.folder / ABOUT).write_text(json.dumps({"features": self.settings.key()}) + "\n", encoding="utf-8")
+            write_atomically(self.folder / ABOUT, json_line({"features": self.settings.key()}))
         name = hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
-        # Another process may be computing the same images.
-        path, temporary = self.folder / f"{name}.safetensors", self.folder / f"{name}.{os.getpid()}.tmp"
+        path = self.folder / f"{name}.safetensors"
         raw = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), -1)
-        save_file({"hashes": raw.copy(), "features": np.ascontiguousarray(features, dtype=np.float16)}, temporary)
-        temporary.replace(path)
+        content = {"hashes": raw.copy(), "features": np.ascontiguousarray(features, dtype=np.float16)}
+        write_atomically(path, lambda place: save_file(content, place))
         self._places |= {content: (path, row) for row, content in enumerate(hashes)}
 
     def load(self, hashes: Sequence[str]) -> Features:

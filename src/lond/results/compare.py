@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +12,13 @@ from typing import Any
 
 from lond.config import RunConfig
 from lond.errors import ConfigError
+from lond.io.atomic import write_atomically
+from lond.io.csv_files import write_rows
+from lond.io.json_files import read_json, read_json_lines, write_json
 from lond.plots import draw_curves
 from lond.results.jobs import Job, train_all
 from lond.runs import METRICS, load_data
-from lond.runs.folder import check_same_data, make_manifest, read_json
-from lond.train.log import read_json_lines, write_json
+from lond.runs.folder import check_same_data, make_manifest
 from lond.train.loop import LOG, mean_of_last
 from lond.train.runtime import RuntimeSettings
 
@@ -184,7 +185,7 @@ def write_tables(report: Report, folder: Path) -> list[Path]:
     ]
     write_json(paths[0], {"title": report.title, "rows": rows})
     _write_csv(paths[1], report.rows)
-    paths[2].write_text(markdown(report), encoding="utf-8")
+    write_atomically(paths[2], markdown(report))
     return paths
 
 
@@ -224,10 +225,9 @@ def _line(texts: Sequence[str]) -> str:
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:
     names = ["method", "n", *(f"{name}_{kind}" for name in FIGURES for kind in ("mean", "sd"))]
     names += ["epochs", "batch_size", "max_steps", "mean_over_last", "seconds_an_epoch"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        for row in rows:
-            figures = [value for name in FIGURES for value in (row.mean(name), row.deviation(name))]
-            rest = [row.epochs, row.batch_size, row.max_steps, row.mean_over_last, row.seconds_an_epoch]
-            writer.writerow([row.method, len(row.seeds), *figures, *rest])
+    lines = []
+    for row in rows:
+        figures = [value for name in FIGURES for value in (row.mean(name), row.deviation(name))]
+        rest = [row.epochs, row.batch_size, row.max_steps, row.mean_over_last, row.seconds_an_epoch]
+        lines.append([row.method, len(row.seeds), *figures, *rest])
+    write_rows(path, names, lines)

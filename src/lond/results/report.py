@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,6 +13,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from lond.io.atomic import write_atomically
+from lond.io.csv_files import read_rows
+from lond.io.json_files import read_json_lines
 from lond.runs import VERDICTS
 from lond.train.loop import LOG
 from lond.types import Request, Samples, Verdict
@@ -88,7 +89,7 @@ def write_report(path: Path, comparison: Comparison, samples: Samples, folders: 
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f"<head>{meta}<title>{escape(comparison.title)}</title><style>{STYLE}</style></head>"
     page = f'<!doctype html><html lang="en">{head}<body>{"".join(parts)}</body></html>'
-    path.write_text(page, encoding="utf-8")
+    write_atomically(path, page)
 
 
 def _table(comparison: Comparison) -> str:
@@ -106,8 +107,7 @@ def _table(comparison: Comparison) -> str:
 
 
 def _history(folder: Path) -> list[float | None]:
-    lines = (folder / LOG).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line).get("accuracy") for line in lines]
+    return [record.get("accuracy") for record in read_json_lines(folder / LOG)]
 
 
 def _curves(histories: Mapping[str, list[float | None]]) -> str:
@@ -138,8 +138,7 @@ def _curves(histories: Mapping[str, list[float | None]]) -> str:
 
 def _walls(samples: Samples, verdicts: Path) -> list[str]:
     """Return one wall of pictures a verdict; a green frame means the verdict is right, where the truth is known."""
-    with verdicts.open(newline="", encoding="utf-8") as file:
-        rows = list(enumerate(csv.DictReader(file)))
+    rows = list(enumerate(read_rows(verdicts, ("id", "verdict"), "a run's table of verdicts")))
     parts = []
     for verdict, (title, explanation, column, largest_first) in SECTIONS.items():
         mine = [(index, row) for index, row in rows if row["verdict"] == verdict]

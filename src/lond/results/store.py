@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
+from lond.io.json_files import load_object
+from lond.io.lock import locked
 from lond.results.differences import TAGS, Difference, differences
 from lond.results.records import DetectorRecord, Machine, Record
-from lond.results.text import from_text, to_text
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
+from lond.results.text import from_object, to_text
 
 SHOWN = 5
 """Differences that a message names."""
@@ -90,10 +86,7 @@ def load(path: Path) -> Record:
     Raises:
         DataError: it cannot be read; the message says why.
     """
-    try:
-        return from_text(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"unreadable ({error})") from error
+    return from_object(load_object(path))
 
 
 def named_as_stored(store: Path | str, record: Record, given: Collection[str] = ()) -> Record:
@@ -124,7 +117,7 @@ def write(store: Path | str, record: Record, *, replace: bool = False) -> Writte
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file, not a folder; choose another place for the store")
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with locked(folder):
         path = folder / f"{record.name}.json"
         old = next(iter(sorted(folder.glob(f"*-{record.identity}.json"))), None)
         if old is None:
@@ -205,20 +198,4 @@ def _joined(stored: tuple[DetectorRecord, ...], new: tuple[DetectorRecord, ...])
 
 
 def _put(path: Path, record: Record) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(to_text(record), encoding="utf-8")
-    temporary.replace(path)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes to the store; the system lets go of a killed process's lock."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+    write_atomically(path, to_text(record))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from lond.io.csv_files import csv_text
 from lond.results.differences import differences, short
 from lond.results.groups import Group, Summary, field_of
 from lond.results.records import Record
@@ -128,11 +127,8 @@ def shown(cell: Any, kind: Kind) -> str:
 
 def as_csv(table: Table) -> str:
     """Return raw values, a summary in three columns; shares stay shares."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(_raw_names(table)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_raw_row(table, row) for row in table.rows)
-    return file.getvalue()
+    names, rows = list(_raw_names(table)), [_raw_row(table, row) for row in table.rows]
+    return csv_text(names, ([row.get(name) for name in names] for row in rows))
 
 
 def as_json(table: Table) -> str:

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lond.config import RunConfig, run_config_from_dict, to_dict
+from lond.config import RunConfig, read_config, to_dict
 from lond.data.noise import label_hash
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError
+from lond.io.json_files import read_json
+from lond.io.lock import locked
 from lond.train.loop import CHECKPOINT
 from lond.types import Samples
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 PLACES = ("data.benchmark.root", "data.frozen.cache")
 """Settings that say where something lies, and nothing about what is learned from it."""
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        DataError: the file is damaged.
-    """
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path} is damaged ({error})") from error
-    return content
 
 
 def claim(folder: Path, config: RunConfig) -> None:
@@ -51,7 +33,7 @@ def claim(folder: Path, config: RunConfig) -> None:
         raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
     if (folder / CONFIG).is_file():
         # Read as settings first: what an older version did not write yet has its default.
-        stored = run_config_from_dict(read_json(folder / CONFIG))
+        stored = read_config(folder / CONFIG)
         changed = _differences(to_dict(stored), to_dict(config))
         if changed:
             raise ConfigError(
@@ -74,27 +56,17 @@ def is_first_process() -> bool:
     return all(rank == "0" for rank in ranks)
 
 
-@contextmanager
-def locked(folder: Path | None) -> Iterator[None]:
-    """Keep other processes from training the same run; the system lets go of a killed process's lock.
+def held(folder: Path | None) -> AbstractContextManager[None]:
+    """Keep other processes from training the same run while the context lasts.
 
     The other processes of a distributed run share the first one's lock.
 
     Raises:
         ConfigError: another process holds the folder.
     """
-    if folder is None or fcntl is None or not is_first_process():
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ConfigError(f"another process is training the run of {folder}; wait for it to end") from error
-        yield
-    finally:
-        os.close(handle)
+    if folder is None or not is_first_process():
+        return nullcontext()
+    return locked(folder, f"another process is training the run of {folder}; wait for it to end")
 
 
 def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from torch import Tensor
 from lond.data.squares import unreadable
 from lond.errors import DataError
 from lond.identify import judge
+from lond.io.csv_files import read_rows, write_rows
 from lond.types import Partition, Prediction, Samples, Verdict
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ Columns = dict[str, list[str]]
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
 
+NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margin", "negative_margin")
+"""Columns of numbers; the others hold text."""
+
 
 @dataclass(frozen=True)
 class PredictionTable:
@@ -32,6 +35,10 @@ class PredictionTable:
 
     columns: tuple[str, ...]
     rows: list[dict[str, str]]
+
+    def write(self, path: Path) -> None:
+        """Write the table as CSV, atomically."""
+        write_rows(path, self.columns, [list(row.values()) for row in self.rows], NUMBERS)
 
 
 def prediction_rows(
@@ -118,20 +125,18 @@ def verdict_columns(
 
 
 def write_columns(path: Path, columns: Columns) -> None:
-    """Write a CSV file, atomically."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    temporary.replace(path)
+    """Write a table of samples as CSV, atomically."""
+    write_rows(path, list(columns), zip(*columns.values(), strict=True), NUMBERS)
 
 
 def read_columns(path: Path) -> Columns:
-    """Read what ``write_columns`` wrote."""
-    with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    return {name: [row[at] for row in rows] for at, name in enumerate(header)}
+    """Read what ``write_columns`` wrote.
+
+    Raises:
+        DataError: it is no such table.
+    """
+    rows = list(read_rows(path, ("id", "verdict"), "a run's table of verdicts"))
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
 def _spread(texts: list[str], places: Iterable[int], length: int, otherwise: str = "") -> list[str]:

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from lond.config import RunConfig, to_dict
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
+from lond.io.json_files import read_json, write_json
 from lond.runs.build import build
 from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, locked, make_manifest, read_json
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, held, make_manifest
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
-from lond.train.log import write_json
 from lond.train.loop import Result, Trainer, last_epochs
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Partition, Prediction, Samples
@@ -70,7 +70,7 @@ def train_samples(
         claim(folder, config)
         check_same_data(folder, manifest)
     division = divide(config, samples)
-    with locked(folder), closing(Runtime(runtime_settings)) as runtime:
+    with held(folder), closing(Runtime(runtime_settings)) as runtime:
         method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
         keeper = folder if runtime.is_main else None
         if keeper is not None:

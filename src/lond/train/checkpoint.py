@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
 
 FORMAT = 1
 """Version of the file's layout."""
@@ -21,19 +21,16 @@ FORMAT = 1
 def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write a tree of dicts, lists, tensors, numbers, strings and None.
 
-    The file is written beside its place and then moved there, so a process killed at any moment leaves the
-    previous file whole.
+    A process killed at any moment leaves the previous file whole.
 
     Raises:
         TypeError: the tree holds something else.
+        DataError: the file cannot be written.
     """
     tensors: dict[str, Tensor] = {}
     tree = _encode(state, tensors)
-    temporary = path.with_name(path.name + ".tmp")
-    save_file(tensors, temporary, metadata={"format": str(FORMAT), "tree": json.dumps(tree)})
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    metadata = {"format": str(FORMAT), "tree": json.dumps(tree)}
+    write_atomically(path, lambda place: save_file(tensors, place, metadata=metadata))
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -16,8 +16,8 @@ import pytest
 from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, make_thumbnail
 from PIL import Image
 
-from lond.audit.cells import printable, undo_neutralise
 from lond.audit.page.write import Page, write_page
+from lond.io.csv_files import printable, undo_neutralise
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = shutil.which("chromium")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -10,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.cells import printable
 from lond.audit.correct.decisions import Choice, Decision, read_decisions
 from lond.audit.correct.link_tree import write_link_tree
 from lond.audit.correct.plan import Action, Plan, PlannedImage
 from lond.audit.table import AuditTable
 from lond.errors import ConfigError, DataError
+from lond.io.csv_files import write_rows
 from lond.types import Verdict
 
 __all__ = [
@@ -98,17 +97,13 @@ def write_corrected_csv(path: Path, plan: Plan, root: Path | None = None, *, ove
             raise DataError(f"{root} does not hold {_few(missing)}; give the folder that was audited as root")
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists; it may be the original, so choose another name or remove it")
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for image in plan.kept:
-            place = image.path
-            if root is not None and place:
-                place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
-            cells = (image.id, place, image.label, image.given, image.action, image.why)
-            writer.writerow([printable(cell) for cell in cells])
-    temporary.replace(path)
+    rows = []
+    for image in plan.kept:
+        place = image.path
+        if root is not None and place:
+            place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
+        rows.append((image.id, place, image.label, image.given, image.action, image.why))
+    write_rows(path, COLUMNS, rows, as_is=COLUMNS)
 
 
 def _check(table: AuditTable, decisions: Mapping[str, Decision], allow_new_labels: bool) -> None:

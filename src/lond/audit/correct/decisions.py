@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from lond.audit.cells import read_rows, undo_neutralise
 from lond.errors import DataError
+from lond.io.csv_files import read_rows
 from lond.types import Verdict
 
 
@@ -49,7 +49,6 @@ def read_decisions(path: Path) -> dict[str, Decision]:
     """
     decisions: dict[str, Decision] = {}
     for number, row in enumerate(read_rows(path, ("id", "decision"), "a file of decisions from the audit's page"), 1):
-        row = {name: undo_neutralise(text) for name, text in row.items()}
         where = f"{path}, row {number} ({row['id'][:80]!r})"
         decision = _decision(row, where)
         if decision is None:

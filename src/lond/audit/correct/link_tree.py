@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 from collections.abc import Callable
@@ -10,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from lond.audit.cells import neutralise, printable
 from lond.audit.correct.plan import Plan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
 from lond.errors import ConfigError, DataError
+from lond.io.csv_files import write_rows
 
 CLASSES = "class_folders.csv"
 """File in the tree that says which folder holds which class."""
@@ -133,10 +132,7 @@ def _fill(folder: Path, tree: LinkTree, files: dict[str, str], make: Callable[[s
         (folder / name).mkdir()
     for name, place in tree.files.items():
         make(files[name], folder / place)
-    with (folder / CLASSES).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("class", "folder"))
-        writer.writerows((neutralise(printable(label)), name) for label, name in tree.folders.items())
+    write_rows(folder / CLASSES, ("class", "folder"), tree.folders.items(), as_is=("folder",))
 
 
 def _hard_link(source: str, target: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 
-from lond.audit.cells import printable
+from lond.io.csv_files import printable
 
 LONGEST = 200
 """Most bytes of a name; file systems allow 255, and a suffix may follow."""

@@ -18,6 +18,7 @@ from lond.audit.page.columns import encode_columns, encode_positions, plain_json
 from lond.audit.page.sprites import SIDES, Sprites, make_sprites, no_sprites
 from lond.audit.table import AuditTable
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
 
 SCRIPTS = (
     "core", "sprites", "decisions", "csv", "conflicts", "kept_view", "filters", "gallery", "detail",
@@ -77,9 +78,7 @@ def write_page(path: Path, page: Page, *, max_bytes: int = 40_000_000) -> PageSi
         )
     sprites = make_sprites(suspicion_order(page.table), page.thumbnails, budget=max_bytes - bare - _SLACK)
     content = _render(page.title, payload, sprites)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    write_atomically(path, content)
     return PageSize(len(content), sprites.count, sprites.side)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lond.io.atomic import write_atomically
+from lond.io.csv_files import write_rows
+from lond.io.json_files import write_json
 from lond.paper import TASKS
 from lond.paper.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.paper.reproduce.lines import Line, lines_of
@@ -85,18 +87,15 @@ def left_out_notes(plan: Plan) -> list[str]:
 
 def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Path) -> list[Path]:
     """Write the table as Markdown, LaTeX, CSV and JSON, and return the paths; CSV and JSON are in percent, too."""
-    # Imported here: it loads a network, which those who only want a table need not wait for.
-    from lond.train.log import write_json
-
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{TABLE}.{suffix}" for suffix in ("md", "tex", "csv", "json")]
     shown, notes = table_of(lines) if plan.experiment.cells else tasks_table(), notes_of(plan, outcome)
     compared = list(comparisons_of(plan.experiment.name, lines).values())
     tables = "\n".join(as_markdown(one) for one in (shown, *map(directions_table, compared)))
     text = [f"**{heading(plan)}**\n\n", tables, "\n", *(f"- {note}\n" for note in notes)]
-    paths[0].write_text("".join(text), encoding="utf-8")
+    write_atomically(paths[0], "".join(text))
     comments = "".join(f"% {' '.join(note.split())}\n" for note in (heading(plan), *notes))
-    paths[1].write_text(comments + as_latex(shown), encoding="utf-8")
+    write_atomically(paths[1], comments + as_latex(shown))
     _write_csv(paths[2], plan, lines)
     content = {
         "experiment": plan.experiment.name,
@@ -120,8 +119,5 @@ def _raw(line: Line) -> dict[str, Any]:
 
 def _write_csv(path: Path, plan: Plan, lines: Sequence[Line]) -> None:
     names = ["experiment", "scale", *FIELDS, "n", "mean", "sd", "published", "delta"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        for line in lines:
-            writer.writerow({"experiment": plan.experiment.name, "scale": plan.scale} | _raw(line))
+    rows = [{"experiment": plan.experiment.name, "scale": plan.scale} | _raw(line) for line in lines]
+    write_rows(path, names, ([row[name] for name in names] for row in rows))

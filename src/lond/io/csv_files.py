@@ -1,13 +1,16 @@
-"""Text in CSV cells that people open in spreadsheets: safe to open, and the same again when read back."""
+"""CSV files that people open in spreadsheets: safe to open, and the same again when read back."""
 
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from lond.errors import DataError
+from lond.io.atomic import write_atomically
 
 SEPARATOR = "|"
 """Between several texts in one cell."""
@@ -47,8 +50,36 @@ def split_texts(cell: str) -> tuple[str, ...]:
     return tuple(_ESCAPED.sub(r"\1", part) for part in parts if part)
 
 
+def write_rows(
+    path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], as_is: Collection[str] = ()
+) -> None:
+    r"""Write a CSV file, atomically; None becomes an empty cell, bytes that are not UTF-8 ``\udcXX``.
+
+    Args:
+        path: file to write.
+        columns: their names.
+        rows: one value a column.
+        as_is: columns whose text is written as it is, as numbers are; all other text is neutralised.
+    """
+
+    def fill(place: Path) -> None:
+        with place.open("w", newline="", encoding="utf-8") as file:
+            _fill(file, columns, rows, as_is, "\r\n")
+
+    write_atomically(path, fill)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]], as_is: Collection[str] = ()) -> str:
+    """Return what ``write_rows`` would write, for a terminal: with line feeds only."""
+    file = io.StringIO()
+    _fill(file, columns, rows, as_is, "\n")
+    return file.getvalue()
+
+
 def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV file (comma, semicolon or tab; UTF-8) by column name, missing cells as empty text.
+    """Yield the rows of a CSV file by column name, neutralised text undone, missing cells as empty text.
+
+    The file is one of ``write_rows``, or what a spreadsheet made of it: comma, semicolon or tab; UTF-8.
 
     Args:
         path: the file.
@@ -67,6 +98,21 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
             if missing:
                 raise DataError(f"{path} is not {what}: it has no column {', '.join(missing)}")
             for row in reader:
-                yield {name: row[name] or "" for name in reader.fieldnames or ()}
+                yield {name: undo_neutralise(row[name] or "") for name in reader.fieldnames or ()}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a table: {error}; give {what}, as UTF-8 text") from error
+
+
+def _fill(
+    file: TextIO, columns: Sequence[str], rows: Iterable[Sequence[object]], as_is: Collection[str], end: str
+) -> None:
+    writer = csv.writer(file, lineterminator=end)
+    writer.writerow(columns)
+    safe = [name not in as_is for name in columns]
+    writer.writerows([_cell(value, neutral) for value, neutral in zip(row, safe, strict=True)] for row in rows)
+
+
+def _cell(value: object, neutral: bool) -> object:
+    if not isinstance(value, str):
+        return value
+    return printable(neutralise(value) if neutral else value)
