@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -46,27 +44,6 @@ def test_names_are_there_when_they_are_used(package: ModuleType) -> None:
         assert vars(package)[name] is value
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'magic'"):
         _ = package.magic
-
-
-def test_a_lazy_name_loads_its_home_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "lazy_house").mkdir()
-    (tmp_path / "lazy_house" / "__init__.py").write_text(
-        "from lond.lazy import lazy_names\n"
-        "here, __all__ = 1, ['there', 'here', 'gone']\n"
-        "homes = {'there': 'lazy_house.room', 'gone': 'lazy_house.cellar'}\n"
-        "__getattr__, __dir__ = lazy_names(__name__, homes, __all__)\n"
-    )
-    (tmp_path / "lazy_house" / "room.py").write_text("there, hidden = object(), 3\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    house = import_module("lazy_house")
-    assert dir(house) == ["gone", "here", "there"] and house.here == 1
-    assert "lazy_house.room" not in sys.modules
-    first = house.there
-    assert first is house.there is sys.modules["lazy_house.room"].there
-    with pytest.raises(AttributeError, match="module 'lazy_house' has no attribute 'hidden'"):
-        _ = house.hidden
-    with pytest.raises(ModuleNotFoundError, match=r"lazy_house\.cellar"):
-        _ = house.gone
 
 
 def test_import_is_cheap() -> None:

@@ -34,17 +34,4 @@ __all__ = [
     "train_run",
 ]
 
-_HOME = {
-    "FOREIGN": "lond.types",
-    "UNLABELLED": "lond.types",
-    "LondClassifier": "lond.estimator",
-    "Partition": "lond.types",
-    "RunConfig": "lond.config",
-    "Verdict": "lond.types",
-    "load_run": "lond.runs",
-    "preset": "lond.presets.benchmarks",
-    "train_run": "lond.runs",
-}
-"""Name -> module that is imported when the name is first used."""
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__)

@@ -571,3 +571,36 @@ def test_a_smaller_comparison_names_what_it_leaves_out(
 def test_a_method_setting_without_its_prefix_is_pointed_at(pictures: Path, tmp_path: Path, lond: Call) -> None:
     call = lond("train", pictures, "--out", tmp_path / "r", "--set", "mixup=1")
     assert "did you mean 'settings.mixup'" in error_line(call)
+
+
+# Answers without waiting
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rich_too"),
+    [
+        (["--help"], False),
+        (["list"], True),
+        (["--version"], True),
+        *[
+            ([name, "--help"], False)
+            for name in ("audit", "apply", "results", "reproduce", "train", "compare", "calibrate")
+        ],
+        (["reproduce", "--list"], False),
+    ],
+)
+def test_help_and_lists_load_no_network(arguments: list[str], rich_too: bool) -> None:
+    """With rich_too the command does without rich as well, which typer needs to print its help."""
+    costly = {"torch", "numpy", "sklearn", "matplotlib", "PIL", *(["rich"] if rich_too else [])}
+    code = f"""
+import sys
+from lond.cli import main
+sys.argv = ["lond", *{arguments}]
+try:
+    main()
+finally:
+    print(sorted({costly} & sys.modules.keys()), file=sys.stderr)
+"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout
+    assert shown.stderr.strip() == "[]"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from paper.reproduce.fake import Fake, fake  # noqa: F401
 
-import lond.cli.reproduce
 from lond.paper import EXPERIMENTS
 from lond.results import read
 
@@ -103,14 +102,14 @@ def test_a_dry_run_knows_what_is_there(lond: Call, fake: Fake) -> None:  # noqa:
 
 def test_a_long_run_needs_consent(lond: Call, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr("lond.paper.reproduce.planning.load_benchmark", lambda settings: None)
-    monkeypatch.setattr(lond_cli := lond_module(), "estimated_seconds", lambda *_: 36_000.0)
+    monkeypatch.setattr("lond.paper.reproduce.estimate.estimated_seconds", lambda *_: 36_000.0)
     asked = ("reproduce", "table1", "--scale", "full", "--cells", "Ours", "--cells", "sym80", "--cells", "cifar80n")
     monkeypatch.setattr("sys.stdin", Terminal(False))
     code, out, error = lond(*asked)
     assert code == 2 and "add --yes" in error and "10.0 hours" in error
     assert not fake.trained
     monkeypatch.setattr("sys.stdin", Terminal(True))
-    monkeypatch.setattr(lond_cli.typer, "confirm", lambda text: False)
+    monkeypatch.setattr("typer.confirm", lambda text: False)
     assert lond(*asked)[0] == 1
     assert not fake.trained
     code, out, error = lond(*asked, "--yes")
@@ -130,10 +129,6 @@ class Terminal:
 
     def isatty(self) -> bool:
         return self.real
-
-
-def lond_module() -> object:
-    return lond.cli.reproduce
 
 
 @pytest.mark.parametrize(

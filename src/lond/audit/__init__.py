@@ -32,23 +32,4 @@ __all__ = [
     "write_link_tree",
 ]
 
-_HOME = {
-    "Audit": "lond.audit.result",
-    "AuditSettings": "lond.audit.run",
-    "AuditTable": "lond.audit.table",
-    "ExtractorSettings": "lond.frozen.extractor",
-    "audit": "lond.audit.run",
-    "plan_corrections": "lond.audit.correct.apply",
-    "plot_confusions": "lond.audit.figures.images",
-    "plot_map": "lond.audit.figures.images",
-    "plot_margins": "lond.audit.figures.images",
-    "plot_rates": "lond.audit.figures.images",
-    "plot_scores": "lond.audit.figures.images",
-    "read_audit": "lond.audit.table",
-    "read_decisions": "lond.audit.correct.apply",
-    "write_corrected_csv": "lond.audit.correct.apply",
-    "write_link_tree": "lond.audit.correct.apply",
-}
-"""Name -> module that is imported when the name is first used."""
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__)

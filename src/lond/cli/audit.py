@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
-from lond.audit.correct.link_tree import CLASSES
-from lond.audit.judge.deciding import FALSE_ALARM_RATE
-from lond.audit.result import PAGE, Audit
-from lond.audit.run import AuditSettings
-from lond.audit.run import audit as run_audit
-from lond.audit.table import read_audit
 from lond.cli.shared import out
 from lond.errors import ConfigError
-from lond.frozen.extractor import ExtractorSettings
-from lond.frozen.route import named_bars
-from lond.train.runtime import RuntimeSettings
-from lond.types import Verdict
+
+if TYPE_CHECKING:
+    from lond.audit.result import Audit
 
 SHOWN = 10
 """Files that could not be used, of which this many are printed."""
@@ -48,7 +39,9 @@ def audit(
     ] = False,
     epochs: Annotated[int, typer.Option(help="Epochs of the training; 0 = 9 (heads), 12 or 60 (network).")] = 0,
     folds: Annotated[int, typer.Option(help="Parts in which images are judged; 0 = by their number, 2 to 5.")] = 0,
-    rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
+    rate: Annotated[
+        float | None, typer.Option(help="Share of known images that may be called foreign; 0.1 if left out.")
+    ] = None,
     map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",
     cache: Annotated[Path | None, typer.Option(help="Folder of computed features; OUT/features if left out.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
@@ -56,6 +49,13 @@ def audit(
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
+    from lond.audit.result import PAGE
+    from lond.audit.run import AuditSettings
+    from lond.audit.run import audit as run_audit
+    from lond.frozen.extractor import ExtractorSettings
+    from lond.frozen.route import named_bars
+    from lond.train.runtime import RuntimeSettings
+
     if finetune and from_scratch:
         raise ConfigError("choose one of --finetune and --from-scratch")
     settings = AuditSettings(
@@ -64,7 +64,7 @@ def audit(
         epochs=epochs,
         seed=seed,
         folds=folds,
-        false_alarm_rate=rate,
+        false_alarm_rate=AuditSettings.false_alarm_rate if rate is None else rate,
         map=map_kind,  # type: ignore[arg-type]  # the user's word; the map checks it
     )
     with named_bars() as bars:
@@ -100,6 +100,11 @@ def apply(
     write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
 ) -> None:
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
+    from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+    from lond.audit.correct.link_tree import CLASSES
+    from lond.audit.table import read_audit
+    from lond.types import Verdict
+
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
     judged = read_audit(table)
@@ -134,6 +139,8 @@ def apply(
 
 
 def _print_summary(found: Audit) -> None:
+    from rich.table import Table
+
     table = Table("verdict", "images", title=found.title, title_justify="left")
     for verdict, count in found.summary["counts"].items():
         table.add_row(verdict, str(count))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lond import __version__
 from lond.cli.audit import apply, audit
@@ -17,13 +16,19 @@ from lond.cli.demo import demo
 from lond.cli.detect import detect
 from lond.cli.reproduce import reproduce
 from lond.cli.results import results
-from lond.cli.shared import out
+from lond.cli.shared import LazyConsole
 from lond.cli.train import train
 from lond.cli.trained import calibrate, evaluate, predict
-from lond.data.benchmarks import BENCHMARKS
 from lond.errors import LondError
-from lond.methods import METHODS
-from lond.presets.benchmarks import PRESETS
+from lond.lazy import keys_of
+
+HOMES = {
+    "presets": ("lond.presets.benchmarks", "PRESETS"),
+    "methods": ("lond.methods", "METHODS"),
+    "detectors": ("lond.detect", "DETECTORS"),
+    "benchmarks": ("lond.data.benchmarks", "BENCHMARKS"),
+}
+"""What is listed -> module and dictionary that hold it; loading them takes seconds, reading their source does not."""
 
 app = typer.Typer(
     add_completion=False,
@@ -37,7 +42,7 @@ app = typer.Typer(
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        out.print(f"lond {__version__}")
+        typer.echo(f"lond {__version__}")
         raise typer.Exit
 
 
@@ -56,19 +61,21 @@ for command in (train, evaluate, predict, calibrate, detect, compare, demo, audi
 
 @app.command("list")
 def list_names() -> None:
-    """List presets, methods and benchmarks."""
-    for title, names in (("presets", PRESETS), ("methods", METHODS), ("benchmarks", BENCHMARKS)):
-        out.print(f"[bold]{title}[/bold]: {', '.join(names)}", soft_wrap=True)
+    """List presets, methods, detectors and benchmarks; those of other packages with their package."""
+    for title, home in HOMES.items():
+        others = [f"{point.name} ({point.dist.name})" for point in entry_points(group=f"lond.{title}") if point.dist]
+        typer.echo(f"{typer.style(title, bold=True)}: {', '.join([*keys_of(*home), *sorted(others)])}")
 
 
 def main() -> None:
     """Run the command line; an error of the user's side is one line, without a trace."""
-    warnings.showwarning = lambda message, *_: Console(stderr=True).print(
-        f"note: {escape(str(message))}", soft_wrap=True
-    )
+    notes = LazyConsole(stderr=True)
+    warnings.showwarning = lambda message, *_: notes.print(f"note: {message}", soft_wrap=True, markup=False)
     try:
         app()
     except (LondError, OSError) as error:
+        from rich.markup import escape
+
         line = " ".join(str(error).split())
-        Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", soft_wrap=True, highlight=False)
+        notes.print(f"[red]error:[/red] {escape(line)}", soft_wrap=True, highlight=False)
         sys.exit(2)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
 
 from lond.cli.shared import known_names, out, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, MissingDependencyError
-from lond.methods import METHODS
-from lond.presets.options import base_config, check_overrides, overrides_of, scaled
-from lond.results.compare import FIGURES, Report, cells, draw, write_tables
-from lond.results.compare import compare as run_comparison
-from lond.results.jobs import Job, plan
-from lond.runs import METRICS
-from lond.train.runtime import RuntimeSettings
+
+if TYPE_CHECKING:
+    from lond.results.compare import Report
+    from lond.results.jobs import Job
 
 
 def compare(
@@ -41,6 +36,13 @@ def compare(
     threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
 ) -> None:
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
+    from lond.methods import METHODS
+    from lond.presets.options import base_config, check_overrides, overrides_of, scaled
+    from lond.results.compare import compare as run_comparison
+    from lond.results.compare import draw, write_tables
+    from lond.results.jobs import plan
+    from lond.train.runtime import RuntimeSettings
+
     if jobs < 1:
         raise ConfigError("--jobs must be at least 1")
     chosen = list(METHODS) if methods == "all" else known_names(methods, METHODS) or list(METHODS)
@@ -75,6 +77,12 @@ def compare(
 
 def _print_comparison(report: Report, folder: Path, planned: list[Job]) -> None:
     """Print the table without empty columns, and say what else lies in the folder."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from lond.results.compare import FIGURES, cells
+    from lond.runs import METRICS
+
     titles = ["method", "seeds", *FIGURES.values(), "steps", "s/epoch"]
     rows = [cells(row) for row in report.rows]
     used = [at for at in range(len(titles)) if at < 2 or any(row[at] != "–" for row in rows)]

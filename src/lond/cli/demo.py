@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from lond.cli.shared import out, seed_numbers
-from lond.demo import REPORT, run_demo
-from lond.runs import METRICS
 
 
 def demo(
@@ -19,6 +16,11 @@ def demo(
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Train plain cross-entropy and LOND-DRS on scikit-learn's digits with noisy labels and compare them."""
+    from rich.table import Table
+
+    from lond.demo import REPORT, run_demo
+    from lond.runs import METRICS
+
     comparison = run_demo(folder, seed_numbers(seeds), threads)
     table = Table("", *comparison.methods, title=comparison.title, caption=comparison.subtitle)
     for title, values in comparison.rows.items():

@@ -6,13 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from lond.cli.shared import known_names, out
-from lond.detect import DETECTORS
 from lond.errors import ConfigError
-from lond.runs.detection import detect_run
 
 
 def detect(
@@ -24,6 +20,12 @@ def detect(
     only: Annotated[str, typer.Option(help="Detectors with commas, e.g. knn,mds; all if left out.")] = "",
 ) -> None:
     """Compare all detectors on a trained run: table, score histograms and ROC curves."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from lond.detect import DETECTORS
+    from lond.runs.detection import detect_run
+
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
     target = save or folder / "detect"

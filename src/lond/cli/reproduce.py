@@ -5,35 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
 
 from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
-from lond.paper.reproduce.drawing import CURVES, draw_experiment
-from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
 from lond.paper.reproduce.filters import choices, chosen_cells
-from lond.paper.reproduce.lines import Line, lines_of
-from lond.paper.reproduce.maps import EmbeddingMap, map_of
-from lond.paper.reproduce.planning import Plan, data_problems, plan_experiment, without_data
-from lond.paper.reproduce.running import (
-    Outcome,
-    carry_out,
-    is_begun,
-    is_finished,
-    missing_runs,
-    store_notes,
-    stored_records,
-)
-from lond.paper.reproduce.smoke_data import make_web_folder
+from lond.paper.reproduce.lines import lines_of
+from lond.paper.reproduce.names import SCALES
 from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
-from lond.presets.scales import SCALES, Places, checked_scale
-from lond.results.tables import Table as Figures
-from lond.train.runtime import RuntimeSettings
+
+if TYPE_CHECKING:
+    from lond.paper.reproduce.lines import Line
+    from lond.paper.reproduce.maps import EmbeddingMap
+    from lond.paper.reproduce.planning import Plan
+    from lond.paper.reproduce.running import Outcome
+    from lond.results.tables import Table as Figures
+    from lond.train.runtime import RuntimeSettings
 
 WEB_FOLDER = "web-digits"
 HOUR = 3600.0
@@ -69,6 +59,12 @@ def reproduce(
         raise ConfigError("name a table or figure, e.g. lond reproduce table1; --list shows them")
     if jobs < 1 or threads < 0:
         raise ConfigError("--jobs must be at least 1, --threads at least 0")
+    from lond.paper.reproduce.planning import plan_experiment, without_data
+    from lond.paper.reproduce.running import carry_out, missing_runs, store_notes
+    from lond.paper.reproduce.smoke_data import make_web_folder
+    from lond.presets.scales import Places, checked_scale
+    from lond.train.runtime import RuntimeSettings
+
     wanted, scale = experiment(name), checked_scale(scale_name)
     places = Places(root, folder / WEB_FOLDER)
     plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, seed_numbers(seeds), places, folder)
@@ -97,6 +93,8 @@ def reproduce(
 
 def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
     """Print the table, and write it with its figures."""
+    from lond.paper.reproduce.drawing import CURVES
+
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
         say(f"{heading(plan)}: a drawing of {shows[0].shows}; there is nothing to run")
@@ -120,6 +118,8 @@ def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: Runti
 
 def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
     """Return a map of each contender that needs one, of the first seed."""
+    from lond.paper.reproduce.maps import map_of
+
     maps = {}
     for cell in plan.cells:
         run = next((run for run in plan.runs_of(cell) if run in outcome.records), None)
@@ -135,6 +135,8 @@ def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> 
 def _draw(
     plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
 ) -> list[Path]:
+    from lond.paper.reproduce.drawing import draw_experiment
+
     try:
         return draw_experiment(plan, outcome, lines, maps, target)
     except MissingDependencyError as error:
@@ -144,6 +146,9 @@ def _draw(
 
 def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
     """Say how long it will take, and ask before more than an hour."""
+    from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
+    from lond.paper.reproduce.running import missing_runs
+
     missing = missing_runs(plan, store)
     if not missing or plan.scale == "smoke":
         return
@@ -161,6 +166,13 @@ def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool
 
 def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
     """Print the runs of a plan, and what is known about them."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from lond.paper.reproduce.estimate import estimate_text, estimated_seconds
+    from lond.paper.reproduce.planning import data_problems
+    from lond.paper.reproduce.running import is_begun, is_finished, missing_runs, stored_records
+
     say(heading(plan))
     stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
     table = Table("run", "seed", "for", Column("cells", justify="right"), "state")
@@ -182,6 +194,8 @@ def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> N
 
 
 def _list(name: str) -> None:
+    from rich.markup import escape
+
     for one in [experiment(name)] if name else EXPERIMENTS.values():
         what = choices(one.cells) or "nothing to run"
         out.print(
@@ -192,6 +206,9 @@ def _list(name: str) -> None:
 
 def _print(title: str, figures: Figures) -> None:
     """Print a table; a wide one is folded by the terminal, the files hold it whole."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
     table = Table(*(Column(escape(column.title), overflow="fold") for column in figures.columns))
     for row in figures.texts():
         table.add_row(*map(escape, row))

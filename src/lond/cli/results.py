@@ -8,21 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Column as RichColumn
-from rich.table import Table as RichTable
 
-from lond.cli.shared import STORE, out, print_whole, say, split
+from lond.cli.shared import STORE, LazyConsole, out, print_whole, say, split
 from lond.errors import ConfigError, DataError, LondError
 from lond.results.choose import find, select
-from lond.results.gather import record_of
 from lond.results.groups import group
 from lond.results.records import Machine, Record
 from lond.results.store import named_as_stored, scan, write
 from lond.results.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
 
-notes = Console(stderr=True)
+notes = LazyConsole(stderr=True)
 
 ADD = "add"
 TABLE = "table"
@@ -95,6 +90,8 @@ def results(
 
 def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: bool) -> None:
     """Store all runs that can be stored, and end with an error if some cannot."""
+    from lond.results.gather import record_of
+
     if not folders:
         raise ConfigError("name the run folders: lond results add RUN_FOLDER...")
     failed = 0
@@ -155,6 +152,10 @@ def _checked_figures(names: list[str], records: Sequence[Record]) -> list[str]:
 
 def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
     """Print a table; on a terminal without some columns and without empty ones."""
+    from rich.markup import escape
+    from rich.table import Column as RichColumn
+    from rich.table import Table as RichTable
+
     if form != TABLE:
         typer.echo(FORMATS[form](table), nl=False)
         return

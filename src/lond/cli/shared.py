@@ -5,14 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from lond.errors import ConfigError
 
-out = Console()
+if TYPE_CHECKING:
+    from rich.console import Console as LazyConsole
+    from rich.table import Table
+else:
+
+    class LazyConsole:
+        """A console that is made when it is first used: help and lists do without."""
+
+        def __init__(self, **options: Any) -> None:
+            self._options = options
+
+        def __getattr__(self, name: str) -> Any:
+            from rich.console import Console
+
+            if "_console" not in self.__dict__:
+                self._console = Console(**self._options)
+            return getattr(self._console, name)
+
+
+out = LazyConsole()
 
 WIDE = 400
 """Columns of a table that goes into a file or another program."""
@@ -28,11 +44,14 @@ def say(text: str) -> None:
 
 def print_whole(table: Table) -> None:
     """Print a table; where nobody looks at a screen no name in it is broken."""
-    (out if out.is_terminal else Console(width=WIDE)).print(table)
+    (out if out.is_terminal else LazyConsole(width=WIDE)).print(table)
 
 
 def print_figures(title: str, figures: Mapping[str, float]) -> None:
     """Print shares in percent; losses and sizes are for the log."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title=escape(title), title_justify="left", show_header=False)
     for name, value in figures.items():
         if not (name.startswith("loss") or name.endswith(("_size", "_share"))):

@@ -9,12 +9,6 @@ from typing import Annotated
 import typer
 
 from lond.cli.shared import out, print_figures
-from lond.io.json_files import read_json
-from lond.presets.options import base_config, key_and_value, scaled
-from lond.runs import MANIFEST, METRICS, VERDICTS, train_run
-from lond.runs.folder import is_first_process
-from lond.runs.tables import read_columns
-from lond.train.runtime import RuntimeSettings
 
 
 def train(
@@ -44,6 +38,11 @@ def train(
     threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
+    from lond.presets.options import base_config, key_and_value, scaled
+    from lond.runs import METRICS, train_run
+    from lond.runs.folder import is_first_process
+    from lond.train.runtime import RuntimeSettings
+
     overrides = {"train.seed": str(seed)} | dict(key_and_value(text) for text in settings or [])
     config = scaled(base_config(source, preset_name, method, root, test), epochs, frozen, overrides)
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
@@ -70,6 +69,10 @@ def train(
 
 def _print_verdicts(folder: Path) -> None:
     """Say what was judged, and what could not be read."""
+    from lond.io.json_files import read_json
+    from lond.runs import MANIFEST, VERDICTS
+    from lond.runs.tables import read_columns
+
     counts = Counter(read_columns(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)

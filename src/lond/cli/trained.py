@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lond.cli.shared import out, print_figures
-from lond.data.squares import unreadable
 from lond.errors import ConfigError, DataError
-from lond.evaluate import evaluate_predictions
-from lond.io.json_files import write_json
-from lond.runs import LoadedRun, load_run, save_decision
-from lond.runs import calibrate as calibrate_run
-from lond.runs.data import load_data, with_root
-from lond.runs.decision import FALSE_ALARM_RATE
-from lond.runs.tables import prediction_rows
-from lond.types import FOREIGN, Samples
+
+if TYPE_CHECKING:
+    from lond.runs import LoadedRun
+    from lond.types import Samples
 
 
 def evaluate(
@@ -27,6 +22,10 @@ def evaluate(
     save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
 ) -> None:
     """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
+    from lond.evaluate import evaluate_predictions
+    from lond.io.json_files import write_json
+    from lond.runs import load_run
+
     _make_room(save)
     run = load_run(folder)
     samples = run.read(data) if data else _own_test_set(run, root)
@@ -49,6 +48,9 @@ def predict(
     ] = None,
 ) -> None:
     """Write class, probability, foreign score and verdict (known or foreign) of every image."""
+    from lond.runs import load_run
+    from lond.runs.tables import prediction_rows
+
     _make_room(save)
     run = load_run(folder)
     samples = run.read(source, ignore_classes=True)
@@ -66,9 +68,17 @@ def predict(
 def calibrate(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
     known: Annotated[str, typer.Option(help="Checked images of known classes that were not trained on.")],
-    rate: Annotated[float, typer.Option(help="Share of known images that may be called foreign.")] = FALSE_ALARM_RATE,
+    rate: Annotated[
+        float | None, typer.Option(help="Share of known images that may be called foreign; 0.05 if left out.")
+    ] = None,
 ) -> None:
     """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
+    from lond.data.squares import unreadable
+    from lond.runs import FALSE_ALARM_RATE, load_run, save_decision
+    from lond.runs import calibrate as calibrate_run
+    from lond.types import FOREIGN
+
+    rate = FALSE_ALARM_RATE if rate is None else rate
     run = load_run(folder)
     samples = run.read(known)
     prediction, labels = run.predict(samples), samples.labels.clone()
@@ -85,6 +95,8 @@ def calibrate(
 
 
 def _own_test_set(run: LoadedRun, root: str) -> Samples:
+    from lond.runs.data import load_data, with_root
+
     test = load_data(with_root(run.config, root))[1]
     if test is None:
         raise DataError("the run was trained without test data; name some with --data")

@@ -46,10 +46,4 @@ __all__ = [
     "write",
 ]
 
-_HOME = {
-    "record_of": "lond.results.gather",
-    "variant_of": "lond.results.identity",
-}
-"""Name -> module that is imported when the name is first used."""
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__)

@@ -32,19 +32,4 @@ __all__ = [
     "scaled_config",
 ]
 
-_HOME = {
-    "SCALES": "lond.paper.reproduce.names",
-    "LeftOut": "lond.paper.reproduce.planning",
-    "Line": "lond.paper.reproduce.lines",
-    "Outcome": "lond.paper.reproduce.running",
-    "Plan": "lond.paper.reproduce.planning",
-    "Run": "lond.paper.reproduce.planning",
-    "carry_out": "lond.paper.reproduce.running",
-    "chosen_cells": "lond.paper.reproduce.filters",
-    "lines_of": "lond.paper.reproduce.lines",
-    "plan_experiment": "lond.paper.reproduce.planning",
-    "scaled_config": "lond.presets.scales",
-}
-"""Name -> module that is imported when the name is first used."""
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, __all__)
+__getattr__, __dir__ = lazy_names(__name__, __all__)
