@@ -21,9 +21,12 @@ from lond.cli.shared import out
 from lond.cli.train import train
 from lond.cli.trained import calibrate, evaluate, predict
 from lond.data.benchmarks import BENCHMARKS
+from lond.detect import ALL_DETECTORS
 from lond.errors import LondError
-from lond.methods import METHODS
+from lond.methods import ALL_METHODS
+from lond.nets import ALL_BACKBONES
 from lond.presets.benchmarks import PRESETS
+from lond.registry import Registry
 
 app = typer.Typer(
     add_completion=False,
@@ -56,9 +59,12 @@ for command in (train, evaluate, predict, calibrate, detect, compare, demo, audi
 
 @app.command("list")
 def list_names() -> None:
-    """List presets, methods and benchmarks."""
-    for title, names in (("presets", PRESETS), ("methods", METHODS), ("benchmarks", BENCHMARKS)):
-        out.print(f"[bold]{title}[/bold]: {', '.join(names)}", soft_wrap=True)
+    """List presets, methods, benchmarks, detectors and backbones; those of other packages with their package."""
+    registries = [(f"{registry.kind}s", registry) for registry in (ALL_METHODS, ALL_DETECTORS, ALL_BACKBONES)]
+    for title, names in (("presets", PRESETS), ("benchmarks", BENCHMARKS), *registries):
+        packages = names.packages() if isinstance(names, Registry) else {}
+        shown = [f"{name} ({packages[name]})" if name in packages else name for name in names]
+        out.print(f"[bold]{title}[/bold]: {', '.join(shown)}", soft_wrap=True)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from lond.cli.shared import known_names, out, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, MissingDependencyError
-from lond.methods import METHODS
+from lond.methods import ALL_METHODS
 from lond.presets.options import base_config, check_overrides, overrides_of, scaled
 from lond.results.compare import FIGURES, Report, cells, draw, write_tables
 from lond.results.compare import compare as run_comparison
@@ -43,7 +43,7 @@ def compare(
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
     if jobs < 1:
         raise ConfigError("--jobs must be at least 1")
-    chosen = list(METHODS) if methods == "all" else known_names(methods, METHODS) or list(METHODS)
+    chosen = known_names("" if methods == "all" else methods, ALL_METHODS) or list(ALL_METHODS)
     check_overrides(settings or [], chosen)
     configs = {}
     for method in chosen:

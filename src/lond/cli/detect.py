@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lond.cli.shared import known_names, out
-from lond.detect import DETECTORS
+from lond.detect import ALL_DETECTORS
 from lond.errors import ConfigError
 from lond.runs.detection import detect_run
 
@@ -27,7 +27,7 @@ def detect(
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
     target = save or folder / "detect"
-    results = detect_run(folder, known, foreign, root, known_names(only, DETECTORS), target)
+    results = detect_run(folder, known, foreign, root, known_names(only, ALL_DETECTORS), target)
     table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
     for result in results:
         shares = [result.figures[name] for name in ("auroc", "fpr95", "aupr_known", "aupr_foreign")]

@@ -15,7 +15,17 @@ from lond.evaluate import verdict_quality
 from lond.runs.build import build
 from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, locked, make_manifest, read_json
+from lond.runs.folder import (
+    CONFIG,
+    MANIFEST,
+    METRICS,
+    check_same_data,
+    claim,
+    locked,
+    make_manifest,
+    outside_parts,
+    read_json,
+)
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.log import write_json
@@ -66,6 +76,8 @@ def train_samples(
     """
     check_trainable(samples, test)
     manifest = make_manifest(samples, test, noise or {})
+    if outside := outside_parts(config):
+        manifest["outside"] = outside
     if folder is not None:
         claim(folder, config)
         check_same_data(folder, manifest)
