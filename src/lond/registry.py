@@ -81,9 +81,10 @@ class Registry(Generic[T]):
         self._checked(name, part)
         if name in self.own:
             raise ConfigError(f"lond has a {self.kind} {name!r} of its own: give yours another name")
-        if name in self._points():
-            package = _package(self._points()[name])
-            raise ConfigError(f"the package {package} has a {self.kind} {name!r}: give yours another name")
+        if (point := self._points().get(name)) is not None:
+            if point.value == _path(part):
+                return part
+            raise ConfigError(f"the package {_package(point)} has a {self.kind} {name!r}: give yours another name")
         # A cell of a notebook that is run again defines the same class anew.
         if name in self.added and _path(self.added[name]) != _path(part):
             raise ConfigError(
