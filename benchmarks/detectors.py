@@ -74,7 +74,7 @@ def measure(name: str, train_rows: int, test_rows: int) -> dict[str, float]:
     network = LinearNetwork()
     detector = DETECTORS[name](network)
     train, test = made(train_rows, 0, network), made(test_rows, 1, network)
-    if detector.needs_maps:
+    if "maps" in detector.needs:
         random = torch.Generator().manual_seed(2)
         shapes = ((MAP_BATCH, 256, 8, 8), (MAP_BATCH, 512, 4, 4))
         earlier, last = (torch.randn(*shape, generator=random).relu_() for shape in shapes)

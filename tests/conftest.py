@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +30,12 @@ def lond(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return code, shown.out, shown.err
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_registered() -> Iterator[None]:
+    """Forget the methods, detectors and backbones that a test registered."""
+    yield
+    for module, registry in (("methods", "ALL_METHODS"), ("detect", "ALL_DETECTORS"), ("nets", "ALL_BACKBONES")):
+        if f"lond.{module}" in sys.modules:
+            getattr(sys.modules[f"lond.{module}"], registry).added.clear()

@@ -16,7 +16,7 @@ from lond.errors import ConfigError
 from lond.frozen.samples import FrozenSettings
 from lond.io.json_files import read_json
 from lond.io.plain_values import convert, from_plain, unknown_key
-from lond.methods import METHODS, LondDrsSettings
+from lond.methods import ALL_METHODS, LondDrsSettings
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
@@ -106,9 +106,7 @@ def settings_class(method: str) -> type[Any]:
     Raises:
         ConfigError: there is no such method.
     """
-    if method not in METHODS:
-        raise ConfigError(f"there is no method {method!r}; choose one of: {', '.join(METHODS)}")
-    return METHODS[method][1]
+    return ALL_METHODS[method].settings_class
 
 
 def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig:

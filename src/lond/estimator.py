@@ -19,6 +19,8 @@ from lond.data.sources import load
 from lond.errors import ConfigError, DataError
 from lond.estimator_input import class_array, estimator_config, plain_values, random_state_kept, training_set
 from lond.io.json_files import read_json, write_json
+from lond.methods import Method
+from lond.nets.backbones import Builder
 from lond.runs import Trained, load_trained, save_trained, train_samples
 from lond.runs.data import in_memory, reading_at, shape_of
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -31,8 +33,9 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     """Image classifier that learns from unreliable labels, judges them, and knows what is foreign.
 
     Args:
-        method: Name of a method; ``lond list`` shows them.
-        backbone: "seven-layer", "efficientnet-lite0", "timm:<model>" or a module of one's own (copied before training).
+        method: Name of a method, which ``lond list`` shows, or a class of one's own.
+        backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", a module of one's own (copied before training) or
+            a function of a ``lond.nets.BackboneSpec`` that returns one.
         width: Factor on the channels of the seven-layer CNN.
         epochs: Epochs in all.
         warmup_epochs: Epochs before the first label is judged; None is a fifth of all.
@@ -63,8 +66,8 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def __init__(
         self,
-        method: str = "lond-drs",
-        backbone: str | nn.Module = "seven-layer",
+        method: str | type[Method] = "lond-drs",
+        backbone: str | nn.Module | Builder = "seven-layer",
         *,
         width: float = 1.0,
         epochs: int = 100,
@@ -221,9 +224,8 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return run.predict(samples, Runtime(self._runtime()))
 
     def _write_own_file(self, folder: Path) -> None:
-        """Keep the arguments and the classes in the user's own values; a module is named by the configuration."""
-        params = self.get_params(deep=False)
-        params["random_state"] = self._trained.run.config.train.seed
-        if isinstance(self.backbone, nn.Module):
-            params["backbone"] = self._trained.run.config.net.backbone
+        """Keep the arguments and the classes in the user's own values; the configuration names what is no text."""
+        config = self._trained.run.config
+        own = {"random_state": config.train.seed, "method": config.method, "backbone": config.net.backbone}
+        params = self.get_params(deep=False) | own
         write_json(folder / ESTIMATOR, {"params": plain_values(params), "classes": self.classes_.tolist()})

@@ -70,7 +70,7 @@ CHEAPER_PYTHON = {
 }
 """Shown text -> what is run in its place."""
 
-LANGUAGES = {"bash", "python", "text", "json", "csv", ""}
+LANGUAGES = {"bash", "python", "text", "json", "csv", "toml", ""}
 
 
 def shown(language: str) -> list[Block]:
@@ -200,7 +200,7 @@ class Reader:
                 self.provide_runs(found[0])
         for old, new in CHEAPER_PYTHON.items():
             text = text.replace(old, new)
-        code = compile("\n" * (block.line - 1) + text, str(ROOT / block.file), "exec")
+        code = compile("\n" * (block.line - 1) + text, str(ROOT / block.file), "exec", dont_inherit=True)
         exec(code, self.names)
 
 

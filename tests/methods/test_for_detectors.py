@@ -42,7 +42,7 @@ def trained(name: str, *, ready: bool = True) -> Method:
 
 def with_own_module(name: str, module: nn.Module) -> Method:
     task = Task(torch.arange(6) % 3, 3, lambda: build_backbone(module, in_channels=1, image_size=(16, 16)))
-    method: Method = METHODS[name][0](METHODS[name][1](), task)
+    method: Method = METHODS[name](METHODS[name].settings_class(), task)
     return method.eval()
 
 

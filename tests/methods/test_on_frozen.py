@@ -39,7 +39,7 @@ def test_every_preset_becomes_a_short_run_on_features(name: str, scale: str) -> 
     before = preset(scale, name)
     before = replace(before, train=replace(before.train, seed=5))
     config = on_frozen(before)
-    assert (config.method, type(config.settings)) == (name, METHODS[name][1])
+    assert (config.method, type(config.settings)) == (name, METHODS[name].settings_class)
     assert (config.net.backbone, config.net.width, config.net.pretrained) == ("features", 0.5, False)
     assert (config.train.epochs, config.train.average_last, config.train.seed) == (9, 3, 5)
     assert config.train.batch_size == (59 if scale == "digits" else 256)

@@ -72,14 +72,14 @@ def default_settings(name: str) -> Any:
     """Return a method's own defaults, made small where it has such settings."""
     if name == "lond-drs":
         return lond_settings()
-    settings = METHODS[name][1]()
+    settings = METHODS[name].settings_class()
     known = {field.name for field in fields(settings)}
     return replace(settings, **{key: value for key, value in SMALL.items() if key in known})
 
 
 def tiny_method(samples: Samples, name: str = "lond-drs", settings: Any = None, seed: int = 0) -> Method:
     seed_global_state(seed, "initial weights")
-    method: Method = METHODS[name][0](settings or default_settings(name), tiny_task(samples))
+    method: Method = METHODS[name](settings or default_settings(name), tiny_task(samples))
     return method
 
 

@@ -99,7 +99,7 @@ def test_every_preset_names_a_benchmark_and_leaves_epochs_after_warmup(name: str
 def test_a_preset_serves_every_method(method: str) -> None:
     config = preset("cifar80n-sym20", method)
     assert config.method == method
-    assert isinstance(config.settings, METHODS[method][1])
+    assert isinstance(config.settings, METHODS[method].settings_class)
     assert config.data == PRESETS["cifar80n-sym20"].data
     assert with_method(config, method) is config
 

@@ -13,12 +13,12 @@ from lond.presets.recipes import RECIPES, Occasion
 from lond.presets.scaling import LENGTHS, MEMORIES, occasion_of, slowed, with_epochs, with_method
 from lond.train.schedule import OptimiserSettings
 
-OTHERS = sorted(set(METHODS) - {"lond-drs"})
+OTHERS = sorted(RECIPES)
 REDUCED = ["mini80-sym50", "mini80-asym40", "digits"]
 
 
-def test_every_method_has_a_recipe() -> None:
-    assert set(RECIPES) | {"lond-drs"} == set(METHODS)
+def test_recipes_are_those_of_methods() -> None:
+    assert set(RECIPES) <= set(METHODS)
 
 
 @pytest.mark.parametrize("method", OTHERS)
@@ -126,13 +126,13 @@ def test_a_run_of_no_epochs_is_refused(epochs: int) -> None:
 @pytest.mark.parametrize("method", OTHERS)
 def test_recipes_differ_from_web_to_cifar(method: str) -> None:
     web, cifar = RECIPES[method](Occasion()), RECIPES[method](Occasion("symmetric", 0.2, "cifar80n"))
-    assert isinstance(web.settings, METHODS[method][1])
+    assert isinstance(web.settings, METHODS[method].settings_class)
     if method != "standard":
         assert web.optimiser != cifar.optimiser
 
 
 def test_what_is_scaled_is_a_setting_of_some_method() -> None:
-    known = {field.name for _, settings in METHODS.values() for field in fields(settings)}
+    known = {field.name for method in METHODS.values() for field in fields(method.settings_class)}
     assert known >= {*LENGTHS, *MEMORIES}
     assert {name for name in known if name.endswith("_epochs")} == set(LENGTHS)
 

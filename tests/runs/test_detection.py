@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from lond.config import DataSettings, NetSettings, RunConfig
 from lond.data.options import ReadOptions
 from lond.data.pixels import ArrayPixels
-from lond.detect import DETECTORS
+from lond.detect import ALL_DETECTORS, DETECTORS
 from lond.errors import ConfigError, DataError, MissingDependencyError
 from lond.evaluate import auroc
 from lond.methods import StandardSettings
@@ -29,7 +29,7 @@ from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 from lond.types import Samples
 
-TWICE = ("knn", "mds", "openmax", "ngc-prototype")
+TWICE = tuple(name for name in ALL_DETECTORS if ALL_DETECTORS[name].fits_on == "training")
 
 
 def config(source: str, method: str = "lond-drs", **data: Any) -> RunConfig:
@@ -136,7 +136,7 @@ def test_a_test_set_of_one_kind_is_refused(labels: list[int]) -> None:
 def test_all_detectors_that_suit_the_network(lond_run: Opened, standard_run: Opened) -> None:
     for run, left_out in ((lond_run, set()), (standard_run, {"open-world"})):
         results = compare_detectors(*run)
-        expected = [name for name in DETECTORS if name not in left_out for _ in range(1 + (name in TWICE))]
+        expected = [name for name in ALL_DETECTORS if name not in left_out for _ in range(1 + (name in TWICE))]
         assert [result.name for result in results] == expected
         for result in results:
             assert result.seconds >= 0
@@ -243,7 +243,7 @@ def test_a_module_of_ones_own_is_compared_without_rankfeat() -> None:
     settings = replace(config("", "standard"), net=NetSettings("module:Sequential"))
     run = train_samples(settings, samples, backbone=module).run
     results = compare_detectors(run, samples, *own_test_set(test))
-    assert {result.name for result in results} == set(DETECTORS) - {"rankfeat", "open-world"}
+    assert {result.name for result in results} == set(ALL_DETECTORS) - {"rankfeat", "open-world"}
     with pytest.raises(ConfigError, match="rankfeat does not suit the run"):
         compare_detectors(run, samples, *own_test_set(test), names=["msp", "rankfeat"])
 

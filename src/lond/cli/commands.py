@@ -26,6 +26,7 @@ HOMES = {
     "presets": ("lond.presets.benchmarks", "PRESETS"),
     "methods": ("lond.methods", "METHODS"),
     "detectors": ("lond.detect", "DETECTORS"),
+    "backbones": ("lond.nets.backbones", "BACKBONES"),
     "benchmarks": ("lond.data.benchmarks", "BENCHMARKS"),
 }
 """What is listed -> module and dictionary that hold it; loading them takes seconds, reading their source does not."""
@@ -61,7 +62,7 @@ for command in (train, evaluate, predict, calibrate, detect, compare, demo, audi
 
 @app.command("list")
 def list_names() -> None:
-    """List presets, methods, detectors and benchmarks; those of other packages with their package."""
+    """List presets, methods, detectors, backbones and benchmarks; those of other packages with their package."""
     for title, home in HOMES.items():
         others = [f"{point.name} ({point.dist.name})" for point in entry_points(group=f"lond.{title}") if point.dist]
         typer.echo(f"{typer.style(title, bold=True)}: {', '.join([*keys_of(*home), *sorted(others)])}")

@@ -36,7 +36,7 @@ def compare(
     threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
 ) -> None:
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
-    from lond.methods import METHODS
+    from lond.methods import ALL_METHODS
     from lond.presets.options import base_config, check_overrides, overrides_of, scaled
     from lond.results.compare import compare as run_comparison
     from lond.results.compare import draw, write_tables
@@ -45,7 +45,7 @@ def compare(
 
     if jobs < 1:
         raise ConfigError("--jobs must be at least 1")
-    chosen = list(METHODS) if methods == "all" else known_names(methods, METHODS) or list(METHODS)
+    chosen = known_names("" if methods == "all" else methods, ALL_METHODS) or list(ALL_METHODS)
     check_overrides(settings or [], chosen)
     configs = {}
     for method in chosen:

@@ -23,13 +23,13 @@ def detect(
     from rich.markup import escape
     from rich.table import Table
 
-    from lond.detect import DETECTORS
+    from lond.detect import ALL_DETECTORS
     from lond.runs.detection import detect_run
 
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
     target = save or folder / "detect"
-    results = detect_run(folder, known, foreign, root, known_names(only, DETECTORS), target)
+    results = detect_run(folder, known, foreign, root, known_names(only, ALL_DETECTORS), target)
     table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
     for result in results:
         shares = [result.figures[name] for name in ("auroc", "fpr95", "aupr_known", "aupr_foreign")]

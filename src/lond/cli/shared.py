@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def known_names(text: str, known: Mapping[str, object]) -> list[str] | None:
+def known_names(text: str, known: Collection[str]) -> list[str] | None:
     """Return the names between the commas, None if there are none.
 
     Raises:

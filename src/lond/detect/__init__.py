@@ -1,6 +1,8 @@
 """What is foreign: scores on the evidence of a frozen network; larger = more foreign."""
 
-from lond.detect.base import Detector, Network, NoNetworkError, NotFittedError
+from typing import TypeVar
+
+from lond.detect.base import Detector, Network, NoNetworkError, NotFittedError, wrong_with_detector
 from lond.detect.ebo import EBO
 from lond.detect.evidence import Evidence, trusted_only
 from lond.detect.knn import KNN
@@ -13,6 +15,9 @@ from lond.detect.openmax import OpenMax
 from lond.detect.rankfeat import RankFeat
 from lond.detect.react import ReAct
 from lond.detect.temp_scaling import TempScaling
+from lond.registry import Registry
+
+D = TypeVar("D", bound=Detector)
 
 DETECTORS: dict[str, type[Detector]] = {
     "msp": MSP,
@@ -27,9 +32,24 @@ DETECTORS: dict[str, type[Detector]] = {
     "open-world": OpenWorld,
     "ngc-prototype": NGCPrototype,
 }
-"""Name -> detector."""
+"""Name -> detector of this package."""
+
+ALL_DETECTORS: Registry[type[Detector]] = Registry("detector", "lond.detect", DETECTORS, wrong_with_detector)
+"""These, those that were registered, and those of installed packages (entry points of the group "lond.detectors")."""
+
+
+def register(detector: type[D]) -> type[D]:
+    """Make a detector of one's own known by its ``name``; a decorator, too. Passing the class somewhere does the same.
+
+    Raises:
+        ConfigError: the name is taken, or the class lacks something.
+    """
+    ALL_DETECTORS.register(detector)
+    return detector
+
 
 __all__ = [
+    "ALL_DETECTORS",
     "DETECTORS",
     "EBO",
     "KNN",
@@ -50,5 +70,6 @@ __all__ = [
     "mls_score",
     "msp_score",
     "open_world_score",
+    "register",
     "trusted_only",
 ]

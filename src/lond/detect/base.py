@@ -6,15 +6,23 @@ A larger score means more foreign. ``fit_features`` and ``score_features`` need 
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import torch
 from torch import Tensor
 
 from lond.detect.evidence import Evidence, joined
 from lond.errors import DataError, LondError
+
+FitsOn = Literal["nothing", "training", "clean"]
+"""What a detector is fitted on: nothing; the training samples, twice where there is a choice: on all of them, foreign
+ones among them, and on those judged clean; or a clean validation set, in place of which it gets the latter."""
+
+Need = Literal["maps", "embeddings", "class_scores"]
+"""A part of the evidence that not every network gives."""
 
 
 class NotFittedError(LondError):
@@ -39,14 +47,33 @@ class Network(Protocol):
 
 
 class Detector(ABC):
-    """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``."""
+    """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``.
 
+    All that the rest of the package has to know about a detector stands in the attributes of its class.
+    """
+
+    name: ClassVar[str] = ""
+    """The name of a detector that is passed or registered as a class, if not that of the class."""
     state_names: ClassVar[tuple[str, ...]] = ()
     """What a fit leaves in ``state``."""
-    needs_fit: ClassVar[bool] = False
-    """Whether scores need a fit first."""
-    needs_maps: ClassVar[bool] = False
-    """Whether scores need the maps of the last blocks; a fit never does."""
+    fits_on: ClassVar[FitsOn] = "nothing"
+    """What it is fitted on; one with a ``fit_features`` of its own must say so."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What scores need that not every network gives; of these, maps are not there for a fit."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse a detector that does not say what it is fitted on, or wants what there is not."""
+        super().__init_subclass__(**kwargs)
+        if cls.fits_on not in get_args(FitsOn):
+            raise TypeError(f"{cls.__name__}.fits_on is {cls.fits_on!r}; choose one of: {', '.join(get_args(FitsOn))}")
+        fits = cls.fit_features is not Detector.fit_features
+        if fits and cls.fits_on == "nothing":
+            raise TypeError(f"{cls.__name__} has a fit_features: set its attribute fits_on to 'training' or 'clean'")
+        if not fits and cls.fits_on != "nothing":
+            raise TypeError(f"{cls.__name__} is to be fitted on {cls.fits_on!r} but has no fit_features")
+        unknown = set(cls.needs) - set(get_args(Need))
+        if isinstance(cls.needs, str) or unknown:
+            raise TypeError(f"{cls.__name__}.needs is {cls.needs!r}; choose from: {', '.join(get_args(Need))}")
 
     def __init__(self, network: Network | None = None) -> None:
         """Keep the network; detectors that work on features or logits alone need none."""
@@ -67,7 +94,7 @@ class Detector(ABC):
     @torch.no_grad()
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]]) -> Self:
         """Fit on batches of normalised images and given labels; a detector without a fit does not read them."""
-        if not self.needs_fit:
+        if self.fits_on == "nothing":
             return self
         return self.fit_features(joined([(self.network.evidence(images), labels) for images, labels in batches]))
 
@@ -82,7 +109,7 @@ class Detector(ABC):
     @torch.no_grad()
     def score(self, images: Tensor) -> Tensor:
         """Return the foreign scores ``(B,)`` of normalised images."""
-        return self.score_features(self.network.evidence(images, maps=self.needs_maps))
+        return self.score_features(self.network.evidence(images, maps="maps" in self.needs))
 
     @abstractmethod
     def score_features(self, evidence: Evidence) -> Tensor:
@@ -112,3 +139,12 @@ class Detector(ABC):
         if name not in self.state:
             raise NotFittedError(f"{type(self).__name__} must be fitted before it can score")
         return self.state[name]
+
+
+def wrong_with_detector(detector: object) -> str:
+    """Return why something cannot be used as a detector; empty if it can."""
+    if not (isinstance(detector, type) and issubclass(detector, Detector)):
+        return "it is no subclass of lond.detect.Detector"
+    if inspect.isabstract(detector):
+        return f"it does not define {', '.join(sorted(detector.__abstractmethods__))}"
+    return ""

@@ -45,7 +45,7 @@ class KNN(Detector):
     """
 
     state_names = ("bank",)
-    needs_fit = True
+    fits_on = "training"
 
     def __init__(self, network: Network | None = None, *, k: int = 50) -> None:
         """Set K; a smaller bank counts to its last row."""

@@ -76,7 +76,7 @@ class MDS(Detector):
     """
 
     state_names = ("whitening", "white_means")
-    needs_fit = True
+    fits_on = "training"
 
     def __init__(self, network: Network | None = None, *, eigen_cutoff: float = 1e-10) -> None:
         """Set the share of the largest eigenvalue below which a direction counts as dead."""

@@ -33,7 +33,7 @@ class NGCPrototype(Detector):
     """
 
     state_names = ("prototypes",)
-    needs_fit = True
+    fits_on = "training"
 
     def fit_features(self, evidence: Evidence) -> Self:
         """Fit the class prototypes."""

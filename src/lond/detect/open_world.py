@@ -28,6 +28,8 @@ class OpenWorld(Detector):
     as ``class_scores``. Before there are prototypes the caller passes the log odds as both, as ``LondDrs`` does itself.
     """
 
+    needs = ("class_scores",)
+
     def score_features(self, evidence: Evidence) -> Tensor:
         """Return ``sigmoid(-z_{y'})``, y' being the argmax of the class scores."""
         return open_world_score((-part(evidence, "logits").float()).sigmoid(), part(evidence, "class_scores"))

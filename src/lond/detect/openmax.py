@@ -124,7 +124,7 @@ class OpenMax(Detector):
     """
 
     state_names = ("centres", "shape", "log_scale", "least")
-    needs_fit = True
+    fits_on = "training"
 
     def __init__(self, network: Network | None = None, *, alpha: int = 3, tail_size: int = 20) -> None:
         """Set how many classes are revised, and how many of the largest distances are fitted."""

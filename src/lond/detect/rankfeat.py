@@ -41,7 +41,7 @@ class RankFeat(Detector):
     No fit; needs the maps and a network that goes on from them (``Network.finish``).
     """
 
-    needs_maps = True
+    needs = ("maps",)
 
     def __init__(
         self, network: Network | None = None, *, temperature: float = 1.0, power_iterations: int | None = None

@@ -33,7 +33,7 @@ class ReAct(Detector):
     """
 
     state_names = ("level",)
-    needs_fit = True
+    fits_on = "clean"
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class TempScaling(Detector):
     """
 
     state_names = ("temperature",)
-    needs_fit = True
+    fits_on = "clean"
 
     def __init__(
         self,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
-from lond.methods.base import Method, Survey, Task
+from lond.methods.base import Method, Survey, Task, wrong_with_method
 from lond.methods.cir_plus import CirPlus, CirPlusSettings
 from lond.methods.co_teaching import CoTeaching, CoTeachingSettings
 from lond.methods.co_teaching_plus import CoTeachingPlus, CoTeachingPlusSettings
@@ -14,30 +14,48 @@ from lond.methods.jo_src import JoSrc, JoSrcSettings
 from lond.methods.lond_drs import LondDrs, LondDrsSettings
 from lond.methods.nce import Nce, NceSettings
 from lond.methods.ngc import Ngc, NgcSettings
-from lond.methods.npn import Npn, NpnHardSettings, NpnSoftSettings
+from lond.methods.npn import Npn, NpnHard, NpnHardSettings, NpnSoft, NpnSoftSettings
 from lond.methods.sed import Sed, SedSettings
 from lond.methods.standard import Standard, StandardSettings
 from lond.methods.unicon import Unicon, UniconSettings
+from lond.registry import Registry
 
-METHODS: dict[str, tuple[type[Any], type[Any]]] = {
-    "cir-plus": (CirPlus, CirPlusSettings),
-    "co-teaching": (CoTeaching, CoTeachingSettings),
-    "co-teaching-plus": (CoTeachingPlus, CoTeachingPlusSettings),
-    "disc": (Disc, DiscSettings),
-    "dividemix": (DivideMix, DivideMixSettings),
-    "jo-src": (JoSrc, JoSrcSettings),
-    "lond-drs": (LondDrs, LondDrsSettings),
-    "nce": (Nce, NceSettings),
-    "ngc": (Ngc, NgcSettings),
-    "npn-hard": (Npn, NpnHardSettings),
-    "npn-soft": (Npn, NpnSoftSettings),
-    "sed": (Sed, SedSettings),
-    "standard": (Standard, StandardSettings),
-    "unicon": (Unicon, UniconSettings),
+M = TypeVar("M", bound=Method)
+
+METHODS: dict[str, type[Method]] = {
+    "cir-plus": CirPlus,
+    "co-teaching": CoTeaching,
+    "co-teaching-plus": CoTeachingPlus,
+    "disc": Disc,
+    "dividemix": DivideMix,
+    "jo-src": JoSrc,
+    "lond-drs": LondDrs,
+    "nce": Nce,
+    "ngc": Ngc,
+    "npn-hard": NpnHard,
+    "npn-soft": NpnSoft,
+    "sed": Sed,
+    "standard": Standard,
+    "unicon": Unicon,
 }
-"""Name -> (method class, its settings class)."""
+"""Name -> method of this package."""
+
+ALL_METHODS: Registry[type[Method]] = Registry("method", "lond.methods", METHODS, wrong_with_method)
+"""These, those that were registered, and those of installed packages (entry points of the group "lond.methods")."""
+
+
+def register(method: type[M]) -> type[M]:
+    """Make a method of one's own known by its ``name``; a decorator, too. Passing the class somewhere does the same.
+
+    Raises:
+        ConfigError: the name is taken, or the class lacks something.
+    """
+    ALL_METHODS.register(method)
+    return method
+
 
 __all__ = [
+    "ALL_METHODS",
     "METHODS",
     "CirPlus",
     "CirPlusSettings",
@@ -59,7 +77,9 @@ __all__ = [
     "Ngc",
     "NgcSettings",
     "Npn",
+    "NpnHard",
     "NpnHardSettings",
+    "NpnSoft",
     "NpnSoftSettings",
     "Sed",
     "SedSettings",
@@ -69,4 +89,5 @@ __all__ = [
     "Task",
     "Unicon",
     "UniconSettings",
+    "register",
 ]

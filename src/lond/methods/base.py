@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, is_dataclass
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -37,8 +38,19 @@ Total = Callable[[Tensor], Tensor]
 class Method(nn.Module, ABC):
     """A recipe: which batches an epoch needs, what a step minimises, and what the trained networks say.
 
-    The networks are submodules, so parameters, buffers and devices are handled as for any module.
+    The networks are submodules, so parameters, buffers and devices are handled as for any module. A method is built
+    from its settings and a ``Task``. All that the rest of the package has to know about it stands in the attributes of
+    its class below; only ``settings_class`` has to be set.
     """
+
+    name: ClassVar[str] = ""
+    """The name of a method that is passed or registered as a class, if not that of the class."""
+    settings_class: ClassVar[type[Any]]
+    """The frozen dataclass of its settings, every one with a default. An int ``warmup_epochs`` counts the epochs before
+    the first label is judged."""
+    recipe: ClassVar[Callable[[Any], Any] | None] = None
+    """Its published values, a static method from a ``lond.presets.recipes.Occasion`` to a ``Recipe``; None: the
+    defaults of the settings, and everything else as the preset says."""
 
     partition: Partition | None = None
     """The latest verdict on the training samples, if the method judges them."""
@@ -73,3 +85,19 @@ class Method(nn.Module, ABC):
         """Restore what ``extra_state`` gave."""
         partition = state["partition"]
         self.partition = None if partition is None else Partition.from_state_dict(partition)
+
+
+def wrong_with_method(method: object) -> str:
+    """Return why something cannot be used as a method; empty if it can."""
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        return "it is no subclass of lond.methods.Method"
+    if inspect.isabstract(method):
+        return f"it does not define {', '.join(sorted(method.__abstractmethods__))}"
+    settings = getattr(method, "settings_class", None)
+    if not (isinstance(settings, type) and is_dataclass(settings) and getattr(settings, "__dataclass_params__").frozen):
+        return "its attribute settings_class must be a frozen dataclass"
+    try:
+        settings()
+    except TypeError:
+        return f"every setting of {settings.__name__} needs a default"
+    return ""

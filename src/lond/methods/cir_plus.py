@@ -72,6 +72,8 @@ class CirPlusSettings(ClassifierSettings):
 class CirPlus(SingleMethod):
     """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated."""
 
+    settings_class = CirPlusSettings
+
     def __init__(self, settings: CirPlusSettings, task: Task) -> None:
         """Build the network."""
         super().__init__()

@@ -56,6 +56,8 @@ class CoTeaching(PairMethod):
     Network 1 alone predicts; foreign score = 1 - its maximum softmax probability.
     """
 
+    settings_class = CoTeachingSettings
+
     def __init__(self, settings: CoTeachingSettings, task: Task) -> None:
         """Build two networks of different initial weights (pretrained ones differ in the head)."""
         super().__init__(build_classifier(settings, task) for _ in range(2))

@@ -47,6 +47,8 @@ class CoTeachingPlus(CoTeaching):
     Verdicts still rank the whole batch: disagreement says what is worth learning, not which label is right.
     """
 
+    settings_class = CoTeachingPlusSettings
+
     settings: CoTeachingPlusSettings
 
     def __init__(self, settings: CoTeachingPlusSettings, task: Task) -> None:

@@ -65,6 +65,8 @@ class Disc(SingleMethod):
     purified, relabelled. All three are also mixed with each other. The rest is not learned from.
     """
 
+    settings_class = DiscSettings
+
     def __init__(self, settings: DiscSettings, task: Task) -> None:
         """Build the network; thresholds start at 1 / N."""
         super().__init__()

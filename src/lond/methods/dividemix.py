@@ -41,6 +41,8 @@ class DivideMixSettings(SemiSupervisedPairSettings):
 class DivideMix(SemiSupervisedPair):
     """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch."""
 
+    settings_class = DivideMixSettings
+
     settings: DivideMixSettings
     views = ("weak", "weak")
 

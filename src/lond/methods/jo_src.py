@@ -62,6 +62,8 @@ class JoSrcSettings(ClassifierSettings):
 class JoSrc(SingleMethod):
     """Labels are judged by how near they are to the prediction, the other samples by whether two views agree."""
 
+    settings_class = JoSrcSettings
+
     def __init__(self, settings: JoSrcSettings, task: Task) -> None:
         """Build the network and its mean teacher."""
         super().__init__()

@@ -94,6 +94,8 @@ class LondDrsSettings:
 class LondDrs(Method):
     """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way."""
 
+    settings_class = LondDrsSettings
+
     def __init__(self, settings: LondDrsSettings, task: Task) -> None:
         """Build the two-space network."""
         super().__init__()

@@ -74,6 +74,8 @@ class Division:
 class Nce(PairMethod):
     """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones."""
 
+    settings_class = NceSettings
+
     def __init__(self, settings: NceSettings, task: Task) -> None:
         """Build two networks of different initial weights."""
         super().__init__(build_classifier(settings, task) for _ in NETS)

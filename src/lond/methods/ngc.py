@@ -79,6 +79,8 @@ class Ngc(SingleMethod):
     samples at the start of the epoch.
     """
 
+    settings_class = NgcSettings
+
     prototypes: Tensor
     has_prototype: Tensor
 

@@ -162,6 +162,18 @@ class Npn(SingleMethod):
         self.winners.load(state["winners"])
 
 
+class NpnHard(Npn):
+    """NPN that trains on the most-voted class."""
+
+    settings_class = NpnHardSettings
+
+
+class NpnSoft(Npn):
+    """NPN that trains on the distribution of votes."""
+
+    settings_class = NpnSoftSettings
+
+
 def given_classes(labels: Tensor, num_classes: int) -> Tensor:
     """Return the mask ``(B, C)`` of the given labels; a row of False where there is none."""
     return labels[:, None] == torch.arange(num_classes, device=labels.device)

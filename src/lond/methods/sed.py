@@ -77,6 +77,8 @@ class SedSettings(ClassifierSettings):
 class Sed(SingleMethod):
     """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views."""
 
+    settings_class = SedSettings
+
     threshold_level: Tensor
     class_mass: Tensor
     confidence_mean: Tensor

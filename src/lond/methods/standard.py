@@ -29,6 +29,8 @@ class StandardSettings(ClassifierSettings):
 class Standard(SingleMethod):
     """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability."""
 
+    settings_class = StandardSettings
+
     def __init__(self, settings: StandardSettings, task: Task) -> None:
         """Build the network."""
         super().__init__()

@@ -69,6 +69,8 @@ class UniconSettings(SemiSupervisedPairSettings):
 class Unicon(SemiSupervisedPair):
     """Both networks judge together, as many samples a class; MixMatch, and contrast of the unlabelled samples."""
 
+    settings_class = UniconSettings
+
     settings: UniconSettings
     views = ("weak", "weak", "strong", "strong")
 

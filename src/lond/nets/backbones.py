@@ -1,8 +1,7 @@
-"""One way to a backbone: by name, from timm, or a module of the user's own."""
+"""One way to a backbone: by name, from timm, or a module or builder of the user's own."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from lond.nets.efficientnet_lite import efficientnet_lite0
 from lond.nets.feature_trunk import FeatureTrunk
 from lond.nets.seven_layer import SevenLayerCNN
 from lond.nets.timm_models import timm_backbone
+from lond.registry import Registry
 
 _TIMM_PREFIX = "timm:"
 
@@ -79,16 +79,37 @@ def _features(spec: BackboneSpec) -> nn.Module:
     return FeatureTrunk(spec.image_size[1], spec.width)
 
 
-BACKBONES: dict[str, Callable[[BackboneSpec], nn.Module]] = {
+Builder = Callable[[BackboneSpec], nn.Module]
+"""Builds a backbone for images of some kind."""
+
+BACKBONES: dict[str, Builder] = {
     "seven-layer": _seven_layer,
     "efficientnet-lite0": _efficientnet_lite0,
     "features": _features,
 }
-"""Backbones by name; besides them every ``timm:<model>``."""
+"""Name -> builder of this package; besides them every ``timm:<model>``."""
+
+ALL_BACKBONES: Registry[Builder] = Registry(
+    "backbone",
+    "lond.nets",
+    BACKBONES,
+    lambda builder: "" if callable(builder) else "it cannot be called with a BackboneSpec",
+    f" and {_TIMM_PREFIX}<model>",
+)
+"""These, those that were registered, and those of installed packages (entry points of the group "lond.backbones")."""
+
+
+def register(builder: Builder, name: str = "") -> Builder:
+    """Make a builder of one's own known by ``name``, or by its own Python name.
+
+    Raises:
+        ConfigError: the name is taken, or the builder cannot be called.
+    """
+    return ALL_BACKBONES.register(builder, name)
 
 
 def build_backbone(
-    name_or_module: str | nn.Module,
+    name_or_module: str | nn.Module | Builder,
     *,
     in_channels: int,
     image_size: tuple[int, int],
@@ -102,7 +123,8 @@ def build_backbone(
     averaged over space. It is tried once on two black images in evaluation mode.
 
     Args:
-        name_or_module: A name in ``BACKBONES``, "timm:<model>" or a module.
+        name_or_module: A name in ``ALL_BACKBONES``, "timm:<model>", a module, or a function of a ``BackboneSpec`` that
+            returns one.
         in_channels: Colour channels of the images.
         image_size: Their height and width.
         width: Factor on the channels of the seven-layer CNN.
@@ -123,21 +145,13 @@ def build_backbone(
         if spec.wants_weights or spec.width != 1.0:
             raise ConfigError("a module of your own is used as it is: leave out width, pretrained and checkpoint_path")
         return _fitted(name_or_module, spec, f"the backbone {type(name_or_module).__name__}")
-    if name_or_module.startswith(_TIMM_PREFIX):
-        _refuse_width(spec, name_or_module)
-        name = name_or_module.removeprefix(_TIMM_PREFIX)
-        module = timm_backbone(name, pretrained, in_channels, image_size, checkpoint_path)
+    name = ALL_BACKBONES.name_of(name_or_module)
+    if name.startswith(_TIMM_PREFIX):
+        _refuse_width(spec, name)
+        module = timm_backbone(name.removeprefix(_TIMM_PREFIX), pretrained, in_channels, image_size, checkpoint_path)
     else:
-        module = _builder(name_or_module)(spec)
-    return _fitted(module, spec, f"the backbone {name_or_module!r}")
-
-
-def _builder(name: str) -> Callable[[BackboneSpec], nn.Module]:
-    if name in BACKBONES:
-        return BACKBONES[name]
-    close = difflib.get_close_matches(name, BACKBONES, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise ConfigError(f"there is no backbone {name!r}{hint} Known: {', '.join(BACKBONES)} and timm:<model>")
+        module = ALL_BACKBONES[name](spec)
+    return _fitted(module, spec, f"the backbone {name!r}")
 
 
 def _refuse_width(spec: BackboneSpec, name: str) -> None:

@@ -10,7 +10,7 @@ from lond.data.noise import NoiseKind, NoiseSettings
 from lond.data.views import ViewSettings
 from lond.errors import ConfigError
 from lond.identify import IdentifySettings
-from lond.methods import LondDrsSettings
+from lond.methods import ALL_METHODS, LondDrsSettings, Method
 from lond.presets.scaling import with_method
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
@@ -90,14 +90,15 @@ MINI80_STEPS = {"dividemix": 60, "unicon": 35, "nce": 30, "cir-plus": 50}
 """Steps of a phase after warm-up on mini80, for methods whose published epochs take too long on two CPU cores."""
 
 
-def preset(name: str, method: str = "lond-drs") -> RunConfig:
-    """Return a preset by name, for any method.
+def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
+    """Return a preset by name, for any method: its name, or a class of one's own.
 
     Raises:
         ConfigError: there is no such preset or method.
     """
     if name not in PRESETS:
         raise ConfigError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
+    method = ALL_METHODS.name_of(method)
     config = with_method(PRESETS[name], method)
     if config.data.benchmark.name == "mini80" and method in MINI80_STEPS:
         config = replace(config, train=replace(config.train, max_steps=MINI80_STEPS[method]))

@@ -8,13 +8,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
 
-from lond.config import RunConfig, read_config
+from lond.config import RunConfig
 from lond.errors import ConfigError, DataError
 from lond.io.json_files import plain, read_json, read_json_lines
 from lond.presets.naming import baseline_of, data_of, noise_of, preset_of, scale_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
 from lond.results.records import DataPart, DetectorRecord, Figures, Machine, Record, Scale, Seeds
-from lond.runs.folder import CONFIG, MANIFEST, METRICS
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, folder_config
 from lond.train.loop import CHECKPOINT, LOG
 
 CURVES = (
@@ -58,7 +58,7 @@ def record_of(
             raise DataError(f"{folder} holds no finished run: it has no {name}. Start its lond train command (again)")
     if scale is not None and scale not in get_args(Scale):
         raise ConfigError(f"there is no scale {scale!r}; choose one of: {', '.join(get_args(Scale))}")
-    config = read_config(folder / CONFIG)
+    config = folder_config(folder)
     try:
         return _record(folder, config, preset, scale, data, baseline, machine, finished)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:

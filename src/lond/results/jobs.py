@@ -17,6 +17,8 @@ from typing import TextIO
 
 from lond.config import RunConfig
 from lond.errors import ConfigError, LondError
+from lond.methods import ALL_METHODS, Method
+from lond.nets.backbones import ALL_BACKBONES, Builder
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
 from lond.train.runtime import RuntimeSettings
@@ -93,7 +95,9 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
             while waiting and len(running) < workers:
                 job = waiting.popleft()
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_train_and_tell, args=(job, runtime, sender))
+                process = context.Process(
+                    target=_train_and_tell, args=(job, runtime, sender, ALL_METHODS.added, ALL_BACKBONES.added)
+                )
                 with _deaf_to_interrupts():
                     process.start()
                 sender.close()
@@ -146,8 +150,16 @@ def _told(process: SpawnProcess, receiver: Connection) -> _Warned | str | None:
     return told
 
 
-def _train_and_tell(job: Job, runtime: RuntimeSettings, sender: Connection) -> None:
-    """Train in a process of its own; the one that started it shows the warnings."""
+def _train_and_tell(
+    job: Job,
+    runtime: RuntimeSettings,
+    sender: Connection,
+    methods: Mapping[str, type[Method]],
+    backbones: Mapping[str, Builder],
+) -> None:
+    """Train in a process of its own; the one that started it shows the warnings and hands on what it registered."""
+    ALL_METHODS.added.update(methods)
+    ALL_BACKBONES.added.update(backbones)
 
     def tell(text: str, category: type[Warning], filename: str, lineno: int) -> None:
         sender.send(_Warned(text[:LONGEST_TEXT], category, filename, lineno))

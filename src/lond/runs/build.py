@@ -12,7 +12,7 @@ from lond.config import NetSettings, RunConfig, settings_class
 from lond.data.feature_views import FeatureViews
 from lond.data.views import ViewMaker, Views
 from lond.errors import ConfigError
-from lond.methods import METHODS, Method, Task
+from lond.methods import ALL_METHODS, Method, Task
 from lond.nets.backbones import Backbone, build_backbone
 from lond.runs.data import Shape
 from lond.seeds import seed_global_state
@@ -57,8 +57,7 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
             net.backbone, width=net.width, pretrained=net.pretrained, checkpoint_path=net.checkpoint_path, **options
         )
 
-    method_class = METHODS[config.method][0]
-    method: Method = method_class(config.settings, Task(labels, len(shape.class_names), fresh_backbone))
+    method: Method = ALL_METHODS[config.method](config.settings, Task(labels, len(shape.class_names), fresh_backbone))
     if config.net.backbone == FEATURES:
         return method, FeatureViews(config.features)
     for module in method.modules():

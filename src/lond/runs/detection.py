@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from torch import Tensor
 from lond.data.batches import ordered_views
 from lond.data.noise import label_hash
 from lond.data.split import take
-from lond.detect import DETECTORS, Detector, Evidence, NoNetworkError, trusted_only
+from lond.detect import ALL_DETECTORS, Detector, Evidence, NoNetworkError, trusted_only
+from lond.detect.base import FitsOn
 from lond.detect.evidence import joined
 from lond.errors import ConfigError, DataError
 from lond.evaluate.predictions import RANKINGS
@@ -26,14 +27,15 @@ from lond.runs.trained import LoadedRun, load_trained
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples
 
-FITTED_ON_TRAINING = ("knn", "mds", "openmax", "ngc-prototype")
-"""Detectors that are fitted twice: on all training samples, foreign ones among them, and on the trusted ones."""
-
-FITTED_ON_CLEAN = ("temp-scaling", "react")
-"""Detectors that want a clean validation set; lacking one, they are fitted on the training samples judged clean."""
-
 ALL, CLEAN, NOTHING = "all", "clean", "-"
 """What a detector was fitted on."""
+
+LACKS = {
+    "maps": "access to the maps of its last two blocks",
+    "embeddings": "projections",
+    "class_scores": "prototypes",
+}
+"""What a detector may need of a network -> what one lacks that does not give it."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def detect_run(
     known: str,
     foreign: str,
     root: str,
-    names: list[str] | None,
+    names: Sequence[str | type[Detector]] | None,
     target: Path,
     runtime_settings: RuntimeSettings | None = None,
 ) -> list[DetectorResult]:
@@ -131,7 +133,7 @@ def detect_run(
         known: source of known images; empty for the run's own test set.
         foreign: source of foreign images; empty likewise.
         root: where a benchmark's files are now; empty for where they were.
-        names: detectors; all that suit the network if None.
+        names: detectors, by name or class; all that suit the network if None.
         target: a folder, made if there is none.
         runtime_settings: where to compute; PyTorch's choice if left out.
 
@@ -167,6 +169,9 @@ def detect_run(
             for r in results
         ],
     }
+    origins = {result.name: ALL_DETECTORS.origin(result.name) for result in results}
+    if any(origins.values()):
+        content["outside"] = {name: origin for name, origin in origins.items() if origin}
     write_json(target / "detectors.json", content)
     drawn = [result for result in results if not result.problem]
     if drawn:
@@ -180,7 +185,7 @@ def compare_detectors(
     training: Samples,
     sets: list[Samples],
     foreign: Tensor,
-    names: list[str] | None = None,
+    names: Sequence[str | type[Detector]] | None = None,
     runtime: Runtime | None = None,
 ) -> list[DetectorResult]:
     """Fit, score and time detectors.
@@ -190,29 +195,26 @@ def compare_detectors(
         training: the samples it was trained on (without held-out ones), with their given labels.
         sets: test images.
         foreign: which of them, in order, are foreign.
-        names: detectors; all that suit the network if None.
+        names: detectors, by name or class; all that suit the network if None.
         runtime: where to compute.
 
     Raises:
-        ConfigError: one of the named detectors does not suit the network.
+        ConfigError: one of the named detectors is unknown or does not suit the network.
     """
     extractor = Extractor(run, runtime)
     fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
     clean = trusted_only(fit, _judged_clean(run, training, extractor.runtime))
-    left_out = {"open-world"} if fit.class_scores is None else set()
-    left_out |= set() if extractor.gives_maps(training) else {"rankfeat"}
-    for name in names or []:
-        if name in left_out:
-            lacks = "prototypes" if name == "open-world" else "access to the maps of its last two blocks"
-            raise ConfigError(f"{name} does not suit the run: its network has no {lacks}")
+    lacking = {part for part in LACKS if part != "maps" and getattr(fit, part) is None}
+    lacking |= set() if extractor.gives_maps(training) else {"maps"}
+    chosen = {name: ALL_DETECTORS[name] for name in map(ALL_DETECTORS.name_of, names or ALL_DETECTORS)}
     results = []
-    for name in names or [name for name in DETECTORS if name not in left_out]:
-        for fitted_on, evidence in _fit_sets(name, fit, clean, run.method.partition is not None):
+    for name, kind in _suitable(chosen, lacking, strict=bool(names)).items():
+        for fitted_on, evidence in _fit_sets(kind.fits_on, fit, clean, run.method.partition is not None):
             started = time.perf_counter()
             scores, problem = torch.empty(0), ""
             try:
-                detector = DETECTORS[name](network=extractor.network).fit_features(evidence)
-                scores = extractor.scores(detector, sets) if detector.needs_maps else detector.score_features(test)
+                detector = kind(network=extractor.network).fit_features(evidence)
+                scores = extractor.scores(detector, sets) if "maps" in kind.needs else detector.score_features(test)
                 scores = scores.cpu()
             except DataError as error:
                 problem = str(error)
@@ -220,6 +222,15 @@ def compare_detectors(
             figures = {f: math.nan if problem else compute(scores, foreign) for f, compute in RANKINGS.items()}
             results.append(DetectorResult(name, fitted_on, figures, seconds, scores, problem))
     return results
+
+
+def _suitable(chosen: dict[str, type[Detector]], lacking: set[str], *, strict: bool) -> dict[str, type[Detector]]:
+    """Return the detectors that need nothing of what the network lacks; if ``strict``, one that does is an error."""
+    for name, kind in chosen.items():
+        missing = [LACKS[part] for part in kind.needs if part in lacking]
+        if strict and missing:
+            raise ConfigError(f"{name} does not suit the run: its network has no {missing[0]}")
+    return {name: kind for name, kind in chosen.items() if not lacking & set(kind.needs)}
 
 
 def _judged_clean(run: LoadedRun, training: Samples, runtime: Runtime) -> Tensor:
@@ -230,15 +241,15 @@ def _judged_clean(run: LoadedRun, training: Samples, runtime: Runtime) -> Tensor
     return run.predict(training, runtime).probabilities.argmax(dim=1) == training.labels
 
 
-def _fit_sets(name: str, everything: Evidence, clean: Evidence, judged: bool) -> list[tuple[str, Evidence]]:
+def _fit_sets(fits_on: FitsOn, everything: Evidence, clean: Evidence, judged: bool) -> list[tuple[str, Evidence]]:
     """Return what a detector is fitted on, once or twice.
 
     A temperature fitted on samples that were chosen because the model is right about them would be zero, so without
     a partition the detectors that want a validation set take all samples.
     """
-    if name in FITTED_ON_TRAINING:
+    if fits_on == "training":
         return [(ALL, everything), (CLEAN, clean)]
-    if name in FITTED_ON_CLEAN:
+    if fits_on == "clean":
         return [(CLEAN, clean) if judged else (ALL, everything)]
     return [(NOTHING, everything)]
 

@@ -14,6 +14,8 @@ from lond.data.noise import label_hash
 from lond.errors import ConfigError
 from lond.io.json_files import read_json
 from lond.io.lock import locked
+from lond.methods import ALL_METHODS
+from lond.nets import ALL_BACKBONES
 from lond.train.loop import CHECKPOINT
 from lond.types import Samples
 
@@ -21,6 +23,27 @@ PLACES = ("data.benchmark.root", "data.frozen.cache")
 """Settings that say where something lies, and nothing about what is learned from it."""
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
+
+
+def outside_parts(config: RunConfig) -> dict[str, dict[str, str]]:
+    """Return where method and backbone come from, of those that are not of this package; for the manifest."""
+    origins = {"method": ALL_METHODS.origin(config.method), "backbone": ALL_BACKBONES.origin(config.net.backbone)}
+    return {kind: origin for kind, origin in origins.items() if origin}
+
+
+def folder_config(folder: Path, *, own_backbone: bool = False) -> RunConfig:
+    """Read the configuration of a run folder; with ``own_backbone`` the one that it names need not be here.
+
+    Raises:
+        ConfigError: its method or backbone came from elsewhere and is not here; says what to install or to register.
+        DataError: a file is damaged.
+    """
+    parts = read_json(folder / MANIFEST).get("outside", {}) if (folder / MANIFEST).is_file() else {}
+    if "method" in parts:
+        ALL_METHODS.demand(parts["method"], str(folder))
+    if "backbone" in parts and not own_backbone:
+        ALL_BACKBONES.demand(parts["backbone"], str(folder))
+    return read_config(folder / CONFIG)
 
 
 def claim(folder: Path, config: RunConfig) -> None:
@@ -33,8 +56,7 @@ def claim(folder: Path, config: RunConfig) -> None:
         raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
     if (folder / CONFIG).is_file():
         # Read as settings first: what an older version did not write yet has its default.
-        stored = read_config(folder / CONFIG)
-        changed = _differences(to_dict(stored), to_dict(config))
+        changed = _differences(to_dict(folder_config(folder)), to_dict(config))
         if changed:
             raise ConfigError(
                 f"{folder} holds a run with other settings ({', '.join(changed)}). "

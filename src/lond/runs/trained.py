@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lond.config import RunConfig, read_config, to_dict
+from lond.config import RunConfig, to_dict
 from lond.data.batches import ordered_views
 from lond.data.sources import load
 from lond.data.views import Views
@@ -20,7 +20,7 @@ from lond.methods import Method
 from lond.runs.build import build
 from lond.runs.data import Shape, check_fits, in_memory, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, folder_config
 from lond.runs.tables import Columns, read_columns, write_columns
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.loop import CHECKPOINT, Result
@@ -101,6 +101,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     """Read a run folder with everything in it; ``backbone`` as at ``build``.
 
     Raises:
+        ConfigError: its method or backbone is of a package that is not installed, or was not registered.
         DataError: the folder holds no trained run, or a damaged one.
     """
     for name in (CONFIG, MANIFEST, CHECKPOINT):
@@ -108,7 +109,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
             raise DataError(
                 f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {folder}"
             )
-    config = read_config(folder / CONFIG)
+    config = folder_config(folder, own_backbone=backbone is not None)
     manifest = read_json(folder / MANIFEST)
     shape = Shape(tuple(manifest["class_names"]), manifest["channels"], tuple(manifest["size"]))
     state = load_state(folder / CHECKPOINT)

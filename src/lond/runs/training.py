@@ -16,7 +16,7 @@ from lond.io.json_files import read_json, write_json
 from lond.runs.build import build
 from lond.runs.data import check_trainable, divide, load_data, shape_of
 from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, held, make_manifest
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, held, make_manifest, outside_parts
 from lond.runs.tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
@@ -66,6 +66,8 @@ def train_samples(
     """
     check_trainable(samples, test)
     manifest = make_manifest(samples, test, noise or {})
+    if outside := outside_parts(config):
+        manifest["outside"] = outside
     if folder is not None:
         claim(folder, config)
         check_same_data(folder, manifest)
