@@ -18,7 +18,7 @@ from lond.audit.table import read_audit
 from lond.cli.shared import out
 from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
-from lond.frozen.route import named_bars
+from lond.train.progress import named_bars
 from lond.train.runtime import RuntimeSettings
 from lond.types import Verdict
 
