@@ -217,7 +217,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def _predict(self, X: Any) -> Prediction:
         check_is_fitted(self)
         run = self._trained.run
-        samples = run.read(X)
+        samples = run.read(X, runtime=self._runtime())
         if samples.problems:
             first = f"{samples.problems[0].id}: {samples.problems[0].reason}"
             warnings.warn(f"{len(samples.problems)} images are left out; the first is {first}", stacklevel=3)

@@ -1,4 +1,4 @@
-"""From what was found out about the images to the rows, figures and pictures that a person sees."""
+"""From what was found out about the images to the rows and figures that a person sees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from PIL import Image
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups
@@ -16,25 +15,24 @@ from lond.audit.judge.learn import Learned
 from lond.audit.rates.confusions import confusions
 from lond.audit.rates.estimate import RateSettings, estimate_rates
 from lond.audit.table import AuditTable
-from lond.data.feature_views import FeaturePixels
-from lond.data.squares import SquarePixels
-from lond.frozen.cache import Computed
+from lond.frozen.read import ImageFacts
 from lond.identify import judge
-from lond.types import Request, Samples, Verdict
-
-THUMBNAIL = 96
-"""Longest side of a small picture, in pixels."""
+from lond.types import Samples, Verdict
 
 
 @dataclass(frozen=True)
 class Findings:
     """Everything that was found out, on its way into the table. ``rows`` are the places that were learned from."""
 
-    samples: Samples
-    computed: Computed
+    facts: ImageFacts
     groups: DuplicateGroups
     rows: Tensor
     learned: Learned
+
+    @property
+    def samples(self) -> Samples:
+        """The audited images."""
+        return self.facts.samples
 
     def own_row(self) -> Tensor:
         """Return for each image the row of what was learned about it (a copy has its original's), -1 if unreadable."""
@@ -91,7 +89,7 @@ class Findings:
             foreign_score=column(learned.prediction.scores),
             p_value=column(learned.p_values()),
             duplicate_of=tuple("" if first == place else ids[first] for place, first in enumerate(repeated)),
-            reason=tuple(self.computed.unreadable.get(place, "") for place in range(len(ids))),
+            reason=tuple(self.facts.unreadable.get(place, "") for place in range(len(ids))),
             neighbours=tuple(near),
         )
 
@@ -119,25 +117,9 @@ class Findings:
             "confusions": confusions(labels, learned.truths.argmax(dim=1), told, names),
             "notes": notes,
             "problems": [
-                *({"id": self.samples.ids[place], "reason": why} for place, why in self.computed.unreadable.items()),
+                *({"id": self.samples.ids[place], "reason": why} for place, why in self.facts.unreadable.items()),
                 *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
             ],
             "leaks": leaks,
             "threshold": None if decision is None else decision.threshold,
         }
-
-    def thumbnail(self, place: int) -> Image.Image | None:
-        """Return a small picture of one image."""
-        pixels = self.samples.pixels
-        if place in self.computed.unreadable or isinstance(pixels, FeaturePixels):
-            return None
-        if isinstance(pixels, SquarePixels):
-            picture = pixels.picture(place)
-        else:
-            (images,) = pixels.stream([Request(torch.tensor([place]))])
-            array = images[0, 0].permute(1, 2, 0).contiguous().numpy()
-            picture = Image.fromarray(array if array.shape[2] == 3 else array[:, :, 0])
-        if picture is not None:
-            picture = picture.convert("RGB")
-            picture.thumbnail((THUMBNAIL, THUMBNAIL))
-        return picture

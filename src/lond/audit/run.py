@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,11 @@ import torch
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
+from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.judge.deciding import FALSE_ALARM_RATE
 from lond.audit.judge.folds import default_folds
 from lond.audit.judge.learn import learn, unit_features
-from lond.audit.look import Known, Looker
 from lond.audit.page.layout_map import MapKind, two_dimensions
 from lond.audit.result import Audit
 from lond.audit.training import Trained, plan
@@ -26,11 +24,13 @@ from lond.config import to_dict
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
+from lond.data.read.files import Progress
 from lond.data.sources import load
 from lond.data.split import take
+from lond.device import choose_device
 from lond.errors import ConfigError, DataError
-from lond.frozen.cache import Computed, Progress
 from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.read import FeatureReader, ImageFacts, quiet
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
 
@@ -103,31 +103,19 @@ def audit(
     notes = first_look(samples)
     if embeddings is not None and isinstance(samples.pixels, FeaturePixels):
         raise ConfigError(f"{samples.origin} holds embeddings already; give the images, or leave out the other file")
-    own = None if embeddings is None else read_embeddings(embeddings, samples.ids)
-    with _kept(cache) as place:
-        looker = Looker(settings.extractor, runtime, place, progress or _quiet)
-        known = looker.look(samples, own)
-        leaks = looker.leaks(source, test, known, options)
-    computed_here = own is None and not isinstance(samples.pixels, FeaturePixels)
-    return _audit(known, notes, leaks, settings, folder, runtime, str(cache or "") if computed_here else None)
-
-
-def _quiet(name: str) -> Progress:
-    return lambda done, total: None
-
-
-@contextmanager
-def _kept(cache: Path | None) -> Iterator[Path]:
-    """Give the folder of computed features, a passing one if there is none."""
-    if cache is not None:
-        yield cache
-        return
-    with tempfile.TemporaryDirectory() as passing:
-        yield Path(passing)
+    own = samples.pixels if isinstance(samples.pixels, FeaturePixels) else None
+    if embeddings is not None:
+        own = read_embeddings(embeddings, samples.ids)
+    reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), progress or quiet)
+    facts = reader.read(samples, settings.extractor if own is None else None, perceptual=True, thumbnails=True)
+    if own is not None:
+        facts = replace(facts, features=own.values)
+    leaks = leaks_into_test(source, test, facts, options, reader)
+    return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None)
 
 
 def _audit(
-    known: Known,
+    facts: ImageFacts,
     notes: list[str],
     leaks: list[dict[str, Any]],
     settings: AuditSettings,
@@ -135,10 +123,10 @@ def _audit(
     runtime: RuntimeSettings,
     cache: str | None,
 ) -> Audit:
-    samples, computed = known.samples, known.computed
-    groups = find_duplicates(known.hashes, samples.labels, known.looks)
-    rows, training = training_rows(samples, computed, groups)
-    features = computed.features[rows.numpy()]
+    samples = facts.samples
+    groups = find_duplicates(facts.hashes, samples.labels, facts.perceptual)
+    rows, training = training_rows(facts, groups)
+    features = facts.features[rows.numpy()]
     planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed, cache)
     used = replace(settings, epochs=planned.config.train.epochs, folds=settings.folds or default_folds(len(rows)))
     learned = learn(
@@ -152,7 +140,7 @@ def _audit(
         shown_neighbours=settings.neighbours,
         false_alarm_rate=settings.false_alarm_rate,
     )
-    found = Findings(samples, computed, groups, rows, learned)
+    found = Findings(facts, groups, rows, learned)
     at = found.own_row()
     verdicts = found.verdicts(at)
     points = two_dimensions(learned.embeddings, settings.map, settings.seed)
@@ -163,7 +151,7 @@ def _audit(
         found.summary(verdicts, notes, leaks) | {"settings": to_dict(used)},
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
-        found.thumbnail,
+        facts.thumbnail,
     )
 
 
@@ -201,13 +189,13 @@ def first_look(samples: Samples) -> list[str]:
     return notes
 
 
-def training_rows(samples: Samples, computed: Computed, groups: DuplicateGroups) -> tuple[Tensor, Samples]:
+def training_rows(facts: ImageFacts, groups: DuplicateGroups) -> tuple[Tensor, Samples]:
     """Return the places of the images to learn from, and those images.
 
     Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none.
     """
-    usable = ~groups.exact.clone()
-    usable[list(computed.unreadable)] = False
+    samples, usable = facts.samples, ~groups.exact.clone()
+    usable[list(facts.unreadable)] = False
     rows = usable.nonzero().squeeze(1)
     if len(rows) < 2:
         raise DataError(f"fewer than two images of {samples.origin} can be read")

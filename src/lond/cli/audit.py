@@ -53,7 +53,7 @@ def audit(
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
     from lond.frozen.extractor import ExtractorSettings
-    from lond.frozen.route import named_bars
+    from lond.train.progress import named_bars
     from lond.train.runtime import RuntimeSettings
 
     if finetune and from_scratch:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from lond.data.pixels import short_hash
+from lond.data.pixels import SubsetPixels, short_hash
 from lond.errors import ConfigError, DataError
-from lond.types import Request
+from lond.types import Pixels, Request
 
 _ROWS_AT_ONCE = 4096
 
@@ -72,6 +72,11 @@ class FeaturePixels:
             ]
             self._fingerprint = short_hash(f"{self.values.dtype} {self.values.shape}", *parts)
         return self._fingerprint
+
+
+def is_features(pixels: Pixels) -> bool:
+    """Tell whether pixels are features, or some of them."""
+    return is_features(pixels.base) if isinstance(pixels, SubsetPixels) else isinstance(pixels, FeaturePixels)
 
 
 @dataclass(frozen=True)

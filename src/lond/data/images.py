@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
 import warnings
@@ -127,23 +128,65 @@ def _check_extent(image: Image.Image, max_pixels: int) -> None:
         raise UnreadableImage(f"too large: {width} x {height} is more than {max_pixels:,} pixels")
 
 
-def _open_and_convert(content: bytes, max_pixels: int, min_side: int | None) -> Image.Image:
-    with warnings.catch_warnings():
-        # Size is judged below, and oddities of metadata do not matter.
-        warnings.simplefilter("ignore")
-        with Image.open(io.BytesIO(content)) as image:
-            if image.format == "EPS":
-                # Pillow would run it with Ghostscript.
-                raise UnreadableImage("a PostScript file, which is a program and no picture")
-            if min_side is not None:
-                # JPEG can decode at 1/2, 1/4 or 1/8 size; twice the wanted side keeps the later resize faithful.
-                image.draft("RGB", (2 * min_side, 2 * min_side))
-            _check_extent(image, max_pixels)
-            image.load()
-            if image.width * image.height > GIGANTIC:
-                factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
-                return _upright(_by_strips(image, factor))
-            return to_rgb(_upright(image))
+class EncodedImage:
+    """The bytes of an image file, decoded once however often its picture is asked for.
+
+    Only a picture that is far larger than one of the asked sides is decoded again for the smaller one, at less cost.
+    """
+
+    def __init__(self, content: bytes, max_pixels: int = MAX_PIXELS) -> None:
+        """Take the bytes; pictures of more than ``max_pixels`` are refused."""
+        self.content = content
+        self.max_pixels = max_pixels
+        self._decoded: dict[tuple[tuple[int, int], int], Image.Image] = {}
+
+    def content_hash(self) -> str:
+        """Return the SHA-256 of the bytes."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def picture(self, min_side: int | None = None) -> Image.Image:
+        """Return the (first) picture in the bytes as upright RGB; it must not be changed.
+
+        ``min_side`` is the side that the caller will shrink to. With it, huge JPEG files decode at reduced size, and
+        gigantic pictures of other formats are returned smaller, at least twice as large as ``min_side``.
+
+        Raises:
+            UnreadableImage: with the reason.
+        """
+        if not self.content:
+            raise UnreadableImage("empty file (0 bytes)")
+        try:
+            return self._open_and_convert(min_side)
+        except UnreadableImage:
+            raise
+        except _DECODER_ERRORS as error:
+            raise UnreadableImage(_explain(error)) from error
+
+    def _open_and_convert(self, min_side: int | None) -> Image.Image:
+        with warnings.catch_warnings():
+            # Size is judged below, and oddities of metadata do not matter.
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(self.content)) as image:
+                if image.format == "EPS":
+                    # Pillow would run it with Ghostscript.
+                    raise UnreadableImage("a PostScript file, which is a program and no picture")
+                if min_side is not None:
+                    # JPEG can decode at 1/2, 1/4 or 1/8 size; twice the wanted side keeps the later resize faithful.
+                    image.draft("RGB", (2 * min_side, 2 * min_side))
+                _check_extent(image, self.max_pixels)
+                # Zero: converted whole.
+                factor = 0
+                if image.width * image.height > GIGANTIC:
+                    factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
+                scale = image.size, factor
+                if scale not in self._decoded:
+                    self._decoded[scale] = _converted(image, factor)
+                return self._decoded[scale]
+
+
+def _converted(image: Image.Image, factor: int) -> Image.Image:
+    image.load()
+    return _upright(_by_strips(image, factor)) if factor else to_rgb(_upright(image))
 
 
 def _explain(error: Exception) -> str:
@@ -156,22 +199,8 @@ def _explain(error: Exception) -> str:
 
 
 def decode_bytes(content: bytes, *, max_pixels: int = MAX_PIXELS, min_side: int | None = None) -> Image.Image:
-    """Return the (first) picture in the bytes of an image file as upright RGB.
-
-    ``min_side`` is the side that the caller will shrink to. With it, huge JPEG files decode at reduced size, and
-    gigantic pictures of other formats are returned smaller, at least twice as large as ``min_side``.
-
-    Raises:
-        UnreadableImage: with the reason.
-    """
-    if not content:
-        raise UnreadableImage("empty file (0 bytes)")
-    try:
-        return _open_and_convert(content, max_pixels, min_side)
-    except UnreadableImage:
-        raise
-    except _DECODER_ERRORS as error:
-        raise UnreadableImage(_explain(error)) from error
+    """Return the (first) picture in the bytes of an image file as upright RGB; see ``EncodedImage.picture``."""
+    return EncodedImage(content, max_pixels).picture(min_side)
 
 
 def read_bytes(path: str | Path) -> bytes:

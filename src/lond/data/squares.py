@@ -61,14 +61,24 @@ def _cut_first(image: Image.Image, size: int, position: tuple[float, float]) -> 
     return square.resize((size, size), Image.Resampling.BILINEAR)
 
 
+class OpenedPicture(Protocol):
+    """One image of a store, read once."""
+
+    def content_hash(self) -> str | None:
+        """Return the SHA-256 of the image's file, None if it does not come from a file."""
+
+    def picture(self, min_side: int, /) -> Image.Image:
+        """Return a picture that will be shrunk to ``min_side``, or raise ``UnreadableImage``."""
+
+
 class PictureStore(Protocol):
     """What a square source reads its pictures from; it travels to worker processes."""
 
     def __len__(self) -> int:
         """Return the number of pictures."""
 
-    def read(self, index: int, size: int) -> Image.Image:
-        """Return a picture that will be shrunk to ``size``, or raise ``UnreadableImage``."""
+    def open(self, index: int) -> OpenedPicture:
+        """Read one image, or raise ``UnreadableImage``."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class SquareReader(Dataset[tuple[Tensor, Faults]]):
         return torch.from_numpy(squares).permute(0, 1, 4, 2, 3).contiguous(), faults
 
     def _picture(self, index: int) -> Image.Image:
-        picture = self.store.read(index, self.side)
+        picture = self.store.open(index).picture(self.side)
         return picture.convert("L") if self.channels == 1 else picture
 
 
@@ -114,6 +124,7 @@ class SquarePixels(ABC):
                 f"got {size}, {channels}, {num_workers}"
             )
         self.num_workers = num_workers
+        self.store = store
         self._reader = SquareReader(store, size, channels)
         self._faults: Faults = {}
         self._fingerprint: str | None = None
@@ -121,7 +132,7 @@ class SquarePixels(ABC):
     def at_side(self, side: int) -> Self:
         """Return the same pictures as squares of another side."""
         other = copy.copy(self)
-        other._reader = SquareReader(self._reader.store, side, self._reader.channels)
+        other._reader = SquareReader(self.store, side, self._reader.channels)
         other._faults = dict(self._faults)
         other._fingerprint = None
         return other
@@ -143,7 +154,7 @@ class SquarePixels(ABC):
 
     def __len__(self) -> int:
         """Return the number of images."""
-        return len(self._reader.store)
+        return len(self.store)
 
     def stream(self, requests: Sequence[Request]) -> Iterator[Tensor]:
         """Yield ``(V, B, C, S, S)`` uint8 for each request, in order; V is 1 unless crops are asked."""
@@ -159,7 +170,7 @@ class SquarePixels(ABC):
     def picture(self, index: int) -> Image.Image | None:
         """Return one image whole, at least as large as its square; None if it cannot be read."""
         try:
-            return self._reader.store.read(index, self._reader.side)
+            return self.store.open(index).picture(self._reader.side)
         except UnreadableImage:
             return None
 

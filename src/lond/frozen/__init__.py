@@ -1,1 +1,7 @@
-"""Frozen networks: images turned into features once, kept by content, and learned from in place of pixels."""
+"""Features of frozen networks: images become vectors once, are kept by content, and are learned from as if pixels.
+
+``read`` is the one way from images to what is known of them without training, for audits, training and prediction. It
+reads each image once by ``pictures``, hashes it by ``hashes``, runs the network of ``extractor`` (on OpenVINO by
+``convert``) and keeps everything in ``cache``. ``samples`` puts features in place of a run's pixels. How views are made
+of features lies in ``lond.data.feature_views``, the choice of the device in ``lond.device``.
+"""

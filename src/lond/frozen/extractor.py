@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from lond.errors import ConfigError, MissingDependencyError
+from lond.errors import ConfigError
+from lond.frozen.convert import compile_openvino
 from lond.nets.backbones import build_backbone
 
 ROUTES = ("auto", "torch", "openvino")
@@ -62,8 +61,10 @@ class ExtractorSettings:
 class Extractor:
     """Maps uint8 images ``(B, C, H, W)`` to features ``(B, V, D)`` on the CPU: plain and, if asked, mirrored."""
 
-    def __init__(self, settings: ExtractorSettings, device: torch.device | str = "cpu") -> None:
-        """Load the network and prepare its route.
+    def __init__(
+        self, settings: ExtractorSettings, device: torch.device | str = "cpu", folder: Path | None = None
+    ) -> None:
+        """Load the network and prepare its route; ``folder`` keeps what that takes time to convert.
 
         Raises:
             ConfigError: the network cannot be built.
@@ -84,18 +85,19 @@ class Extractor:
         self._mean = torch.tensor(mean, device=self.device).view(1, -1, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, -1, 1, 1)
         self.route = chosen_route(settings.route, self.device)
-        self._run = RUNNERS[self.route](module, settings.size, self.device)
+        self._run = RUNNERS[self.route](module, settings.size, self.device, folder)
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:
         """Return the features of a batch."""
-        x = images.to(self.device).float() / 255
+        # MPS cannot shrink smoothly.
+        x = images.to("cpu" if self.device.type == "mps" else self.device).float() / 255
         if x.shape[1] == 1:
             x = x.expand(-1, 3, -1, -1)
         size = self.settings.size
         if x.shape[-2:] != (size, size):
             x = F.interpolate(x, (size, size), mode="bicubic", align_corners=False, antialias=True).clamp(0, 1)
-        x = (x - self._mean) / self._std
+        x = (x.to(self.device) - self._mean) / self._std
         views = [x, x.flip(-1)] if self.settings.mirrored else [x]
         return torch.stack([self._run(view).float().cpu() for view in views], dim=1)
 
@@ -110,7 +112,7 @@ def chosen_route(route: str, device: torch.device) -> str:
 Runner = Callable[[Tensor], Tensor]
 
 
-def _torch_runner(module: nn.Module, size: int, device: torch.device) -> Runner:
+def _torch_runner(module: nn.Module, size: int, device: torch.device, folder: Path | None = None) -> Runner:
     fast: nn.Module = module.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def run(x: Tensor) -> Tensor:
@@ -120,19 +122,8 @@ def _torch_runner(module: nn.Module, size: int, device: torch.device) -> Runner:
     return run
 
 
-def _openvino_runner(module: nn.Module, size: int, device: torch.device) -> Runner:
-    try:
-        import openvino
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the route openvino needs its package: pip install 'lond[audit]', or choose the route torch"
-        ) from error
-    with warnings.catch_warnings():
-        # The tracer warns that sizes become constants; they are.
-        warnings.simplefilter("ignore")
-        model = openvino.convert_model(module, example_input=torch.zeros(2, 3, size, size))
-    hints: dict[str, Any] = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(model, "CPU", hints)
+def _openvino_runner(module: nn.Module, size: int, device: torch.device, folder: Path | None = None) -> Runner:
+    compiled = compile_openvino(module, size, folder)
 
     def run(x: Tensor) -> Tensor:
         return torch.from_numpy(compiled([x.contiguous().numpy()])[0].copy())
@@ -140,8 +131,5 @@ def _openvino_runner(module: nn.Module, size: int, device: torch.device) -> Runn
     return run
 
 
-RUNNERS: dict[str, Callable[[nn.Module, int, torch.device], Runner]] = {
-    "torch": _torch_runner,
-    "openvino": _openvino_runner,
-}
-"""Route -> how a network is made ready on it."""
+RUNNERS: dict[str, Callable[..., Runner]] = {"torch": _torch_runner, "openvino": _openvino_runner}
+"""Route -> how a network is made ready on it, given module, size, device and perhaps a folder to keep it in."""

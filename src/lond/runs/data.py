@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,13 +12,17 @@ from torch import Tensor
 
 from lond.config import RunConfig
 from lond.data.benchmarks import Benchmark, load_benchmark
+from lond.data.feature_views import is_features
 from lond.data.options import ReadOptions
 from lond.data.read.files import load_into_memory
 from lond.data.sources import has_split, load
 from lond.data.split import hold_out, take
 from lond.data.squares import unreadable
-from lond.errors import DataError
-from lond.frozen.route import training_features
+from lond.device import choose_device
+from lond.errors import ConfigError, DataError
+from lond.frozen.read import FeatureReader
+from lond.frozen.samples import FrozenSettings, as_features
+from lond.train.progress import named_bars
 from lond.train.runtime import RuntimeSettings
 from lond.types import Problem, Samples
 
@@ -59,6 +65,46 @@ def load_data(
         split = "test" if has_split(test_source, "test", options) else "train"
         test = ready(load(test_source, split, class_names=train.class_names, options=options))
     return train, test, {"noise": "the data's own; rates unknown"}
+
+
+def training_features(
+    samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None, show_progress: bool | None
+) -> Samples:
+    """Return the features of a run's own images, kept for the next run.
+
+    Raises:
+        ConfigError: the samples are features already.
+        DataError: none of the images can be read.
+    """
+    if is_features(samples.pixels):
+        raise ConfigError(
+            f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
+        )
+    return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
+
+
+def new_features(samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None) -> Samples:
+    """Return the features of images that a trained run is asked about; features are taken as they are.
+
+    They are kept only where the run's cache is: to ask a run that was moved leaves no files behind.
+    """
+    if is_features(samples.pixels):
+        return samples
+    cache = Path(frozen.cache)
+    return _features(samples, frozen, cache if cache.is_dir() and os.access(cache, os.W_OK) else None, runtime)
+
+
+def _features(
+    samples: Samples,
+    frozen: FrozenSettings,
+    cache: Path | None,
+    runtime: RuntimeSettings | None,
+    show_progress: bool | None = None,
+) -> Samples:
+    runtime = runtime or RuntimeSettings()
+    with named_bars(show_progress) as bars:
+        reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), bars)
+        return as_features(samples, frozen, reader)
 
 
 def with_root(config: RunConfig, root: str) -> RunConfig:

@@ -73,7 +73,7 @@ def own_test_set(test: Samples) -> tuple[list[Samples], Tensor]:
     return [test], marks
 
 
-class Extractor:
+class EvidenceReader:
     """Runs a trained network over sample sets."""
 
     def __init__(self, run: LoadedRun, runtime: Runtime | None = None) -> None:
@@ -146,11 +146,11 @@ def detect_run(
     trained = load_trained(folder)
     run = trained.run
     config = with_root(run.config, root)
-    training, test, _ = load_data(config)
+    training, test, _ = load_data(config, runtime_settings)
     if label_hash(training.labels) != trained.manifest["data"]["train"]["labels_sha256"]:
         raise DataError(f"{training.origin} has changed since the run was trained: its labels are other ones")
     if known:
-        sets, marks = mixed_test_set(run.read(known), run.read(foreign))
+        sets, marks = mixed_test_set(*(run.read(source, runtime=runtime_settings) for source in (known, foreign)))
     elif test is not None:
         sets, marks = own_test_set(run.read(test))
     else:
@@ -201,7 +201,7 @@ def compare_detectors(
     Raises:
         ConfigError: one of the named detectors is unknown or does not suit the network.
     """
-    extractor = Extractor(run, runtime)
+    extractor = EvidenceReader(run, runtime)
     fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
     clean = trusted_only(fit, _judged_clean(run, training, extractor.runtime))
     lacking = {part for part in LACKS if part != "maps" and getattr(fit, part) is None}

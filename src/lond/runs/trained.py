@@ -14,17 +14,16 @@ from lond.data.batches import ordered_views
 from lond.data.sources import load
 from lond.data.views import Views
 from lond.errors import DataError
-from lond.frozen.route import new_features
 from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.runs.build import build
-from lond.runs.data import Shape, check_fits, in_memory, reading_at
+from lond.runs.data import Shape, check_fits, in_memory, new_features, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, folder_config
 from lond.runs.tables import Columns, read_columns, write_columns
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.loop import CHECKPOINT, Result
-from lond.train.runtime import Runtime
+from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Prediction, Samples
 
 
@@ -44,16 +43,23 @@ class LoadedRun:
         """The score above which an image is foreign."""
         return None if self.decision is None else self.decision.threshold
 
-    def read(self, source: object, split: str = "test", *, ignore_classes: bool = False) -> Samples:
+    def read(
+        self,
+        source: object,
+        split: str = "test",
+        *,
+        ignore_classes: bool = False,
+        runtime: RuntimeSettings | None = None,
+    ) -> Samples:
         """Load images at the run's size; labels are mapped onto its classes, or not read with ``ignore_classes``.
 
-        For a run on features of a frozen network the images are turned into such features.
+        For a run on features of a frozen network the images are turned into such features, where ``runtime`` says.
         """
         data = self.config.data
         options = data.read if data.frozen.backbone else reading_at(self.shape, data.read)
         options = replace(options, ignore_classes=ignore_classes)
         samples = load(source, split, class_names=self.shape.class_names, options=options)
-        samples = new_features(samples, data.frozen) if data.frozen.backbone else in_memory(samples)
+        samples = new_features(samples, data.frozen, runtime) if data.frozen.backbone else in_memory(samples)
         check_fits(samples, self.shape)
         return samples
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 WATCHED = {"accuracy": "acc", "auroc": "auroc", "clean_precision": "clean", "open_precision": "open"}
 """Log entries shown in the bar, with their short names."""
@@ -57,3 +67,21 @@ class ProgressBar:
         known = {short: record[name] for name, short in WATCHED.items() if record.get(name) is not None}
         parts += [f"{short} {100 * value:.1f}" for short, value in known.items()]
         self._progress.update(self._task, numbers="  ".join(parts))
+
+
+@contextmanager
+def named_bars(show: bool | None = None) -> Iterator[Callable[[str], Callable[[int, int], None]]]:
+    """Give progress bars by name on standard error; ``show`` None means: if it is a terminal.
+
+    Each is called with (images done, images in all).
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    shown = console.is_terminal if show is None else show
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+
+        def bar(name: str) -> Callable[[int, int], None]:
+            task = progress.add_task(name, total=None)
+            return lambda done, total: progress.update(task, completed=done, total=total)
+
+        yield bar

@@ -10,14 +10,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from lond.device import ACCELERATORS, choose_device
 from lond.errors import ConfigError
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 """Parameters stay in 32 bits; mixed runs the networks in half precision."""
-
-
-ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps")
-"""What to compute on; "auto" takes the best there is, "gpu" is "cuda" or "mps"."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +54,12 @@ class Runtime:
         from lightning_fabric import Fabric
 
         settings = settings or RuntimeSettings()
-        if settings.threads:
-            torch.set_num_threads(settings.threads)
+        device = choose_device(settings.accelerator, settings.threads)
         several = settings.devices * settings.num_nodes > 1
         options: dict[str, Any] = {"strategy": "ddp"} if several else {}
         try:
             self.fabric = Fabric(
-                accelerator=settings.accelerator,
+                accelerator=device.type,
                 devices=settings.devices,
                 num_nodes=settings.num_nodes,
                 precision=settings.precision,  # type: ignore[arg-type]  # the user's word; Fabric checks it

@@ -18,7 +18,7 @@ from lond.audit.copies.near import (
     near_pairs,
 )
 from lond.errors import DataError
-from lond.frozen.hashes import Looks
+from lond.frozen.hashes import PerceptualHashes
 from lond.identify import connected_components
 from lond.types import UNLABELLED
 
@@ -56,7 +56,7 @@ class Leak(NamedTuple):
 def find_duplicates(
     hashes: Sequence[str],
     labels: Tensor,
-    looks: Looks | None = None,
+    perceptual: PerceptualHashes | None = None,
     settings: NearSettings = NEAR,
 ) -> DuplicateGroups:
     """Return the groups of images that repeat each other, directly or through others.
@@ -64,17 +64,17 @@ def find_duplicates(
     Args:
         hashes: N content hashes; an image with "" is unreadable and repeats nothing.
         labels: ``(N,)`` given labels; ``UNLABELLED`` agrees with any other.
-        looks: of ``looks_of``; without them only exact copies are found.
+        perceptual: hashes of how the images look; without them only exact copies are found.
         settings: when two images are near copies.
 
     Raises:
         DataError: the parts differ in length.
     """
-    _check(hashes, labels, looks)
+    _check(hashes, labels, perceptual)
     twins = first_of_equal(hashes)
     one, other = torch.arange(len(hashes)), twins
-    if looks is not None:
-        near = near_pairs(twins, hashes, looks, settings)
+    if perceptual is not None:
+        near = near_pairs(twins, hashes, perceptual, settings)
         one, other = torch.cat([one, near[0]]), torch.cat([other, near[1]])
     roots = connected_components(len(hashes), one, other)
     labelled = labels.cpu() != UNLABELLED
@@ -92,37 +92,38 @@ def find_duplicates(
 def find_leaks(
     train_hashes: Sequence[str],
     test_hashes: Sequence[str],
-    train_looks: Looks | None = None,
-    test_looks: Looks | None = None,
+    train_perceptual: PerceptualHashes | None = None,
+    test_perceptual: PerceptualHashes | None = None,
     settings: NearSettings = NEAR,
 ) -> list[Leak]:
     """Return pairs of equal or nearly equal images of two sets, ordered by test image.
 
     Each image that shares its content with the other set is in at least one exact pair (not every combination is
-    listed); near pairs are those of a test image with its nearest training images, and need the looks of both sets.
+    listed); near pairs are those of a test image with its nearest training images, and need perceptual hashes of both
+    sets.
 
     Raises:
         DataError: the parts differ in length.
     """
-    _check(train_hashes, None, train_looks)
-    _check(test_hashes, None, test_looks)
+    _check(train_hashes, None, train_perceptual)
+    _check(test_hashes, None, test_perceptual)
     leaks = _exact_leaks(train_hashes, test_hashes)
     train_places, test_places = _readable(train_hashes), _readable(test_hashes)
-    if train_looks is not None and test_looks is not None and len(train_places) and len(test_places):
-        bank, queries = train_looks.vectors()[train_places], test_looks.vectors()[test_places]
+    if train_perceptual is not None and test_perceptual is not None and len(train_places) and len(test_places):
+        bank, queries = train_perceptual.vectors()[train_places], test_perceptual.vectors()[test_places]
         rows, columns = close_pairs(bank, queries, settings)
         test, train = test_places[rows], train_places[columns]
-        alike = look_alike(train_looks, train, test_looks, test, settings)
+        alike = look_alike(train_perceptual, train, test_perceptual, test, settings)
         pairs = zip(train[alike].tolist(), test[alike].tolist(), strict=True)
         leaks |= {Leak(a, b, exact=False) for a, b in pairs if train_hashes[a] != test_hashes[b]}
     return sorted(leaks, key=lambda leak: (leak.test, leak.train))
 
 
-def _check(hashes: Sequence[str], labels: Tensor | None, looks: Looks | None) -> None:
-    parts = [hashes, *([] if labels is None else [labels]), *(looks or ())]
+def _check(hashes: Sequence[str], labels: Tensor | None, perceptual: PerceptualHashes | None) -> None:
+    parts = [hashes, *([] if labels is None else [labels]), *(perceptual or ())]
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
-        raise DataError(f"hashes, labels and looks differ in length: {sorted(lengths)}")
+        raise DataError(f"hashes, labels and perceptual hashes differ in length: {sorted(lengths)}")
 
 
 def _exact_leaks(train_hashes: Sequence[str], test_hashes: Sequence[str]) -> set[Leak]:

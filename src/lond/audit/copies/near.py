@@ -1,4 +1,4 @@
-"""Which images are nearly the same: by their looks, in which scaling and compression change little."""
+"""Which images are nearly the same: by perceptual hashes, which scaling and compression change little."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lond.errors import ConfigError
-from lond.frozen.hashes import Looks
+from lond.frozen.hashes import PerceptualHashes
 from lond.identify import nearest_neighbours
 
 
@@ -64,18 +64,20 @@ def close_pairs(bank: Tensor, queries: Tensor | None, settings: NearSettings) ->
     return rows, found.indices[rows, ranks]
 
 
-def near_pairs(twins: Tensor, hashes: Sequence[str], looks: Looks, settings: NearSettings) -> tuple[Tensor, Tensor]:
+def near_pairs(
+    twins: Tensor, hashes: Sequence[str], perceptual: PerceptualHashes, settings: NearSettings
+) -> tuple[Tensor, Tensor]:
     """Return the near pairs among images of different content, as two index tensors.
 
     Args:
         twins: ``(N,)`` the first image with the same content.
         hashes: N content hashes; an image with "" is left out.
-        looks: of the N images.
+        perceptual: hashes of the N images.
         settings: how near is near.
     """
     own = (twins == torch.arange(len(hashes))) & torch.tensor([bool(text) for text in hashes], dtype=torch.bool)
     places = own.nonzero().squeeze(1)
-    vectors = looks.vectors()[places]
+    vectors = perceptual.vectors()[places]
     # Equal vectors would crowd out all other neighbours, so only the first of them is searched with.
     firsts = first_of_equal([_digest(row.tobytes()) if row.any() else "" for row in vectors.numpy()])
     one, other = places, places[firsts]
@@ -84,13 +86,15 @@ def near_pairs(twins: Tensor, hashes: Sequence[str], looks: Looks, settings: Nea
         rows, columns = close_pairs(vectors[searched], None, settings)
         chosen = places[searched]
         one, other = torch.cat([one, chosen[rows]]), torch.cat([other, chosen[columns]])
-    alike = look_alike(looks, one, looks, other, settings)
+    alike = look_alike(perceptual, one, perceptual, other, settings)
     return one[alike], other[alike]
 
 
-def look_alike(looks: Looks, one: Tensor, others: Looks, other: Tensor, settings: NearSettings) -> Tensor:
+def look_alike(
+    perceptual: PerceptualHashes, one: Tensor, others: PerceptualHashes, other: Tensor, settings: NearSettings
+) -> Tensor:
     """Return for each pair of places ``(M,)`` in two sets whether their difference hashes agree, bool."""
-    return (looks.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
+    return (perceptual.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
 
 
 def _digest(content: bytes) -> str:

@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
-from lond.data.images import MAX_PIXELS, check_file, decode, short_side
+from lond.data.images import MAX_PIXELS, EncodedImage, check_file, read_bytes, short_side
 from lond.data.options import ReadOptions
 from lond.data.pixels import ArrayPixels, short_hash
 from lond.data.squares import SquarePixels, default_workers
@@ -39,8 +38,8 @@ class _FileStore:
     def __len__(self) -> int:
         return len(self.paths)
 
-    def read(self, index: int, size: int) -> Image.Image:
-        return decode(self.paths[index], max_pixels=self.max_pixels, min_side=size)
+    def open(self, index: int) -> EncodedImage:
+        return EncodedImage(read_bytes(self.paths[index]), self.max_pixels)
 
 
 class FilePixels(SquarePixels):

@@ -54,6 +54,17 @@ def as_picture(value: object, max_pixels: int = MAX_PIXELS) -> Image.Image:
 
 
 @dataclass(frozen=True)
+class _Item:
+    shown: Image.Image
+
+    def content_hash(self) -> None:
+        return None
+
+    def picture(self, min_side: int, /) -> Image.Image:
+        return self.shown
+
+
+@dataclass(frozen=True)
 class _DatasetStore:
     dataset: IndexableDataset
     image_key: int | str
@@ -62,12 +73,12 @@ class _DatasetStore:
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def read(self, index: int, size: int) -> Image.Image:
+    def open(self, index: int) -> _Item:
         try:
             item = self.dataset[index]
         except READ_ERRORS as error:
             raise UnreadableImage(f"the dataset cannot read it ({error})") from error
-        return as_picture(self._image_in(item), self.max_pixels)
+        return _Item(as_picture(self._image_in(item), self.max_pixels))
 
     def _image_in(self, item: Any) -> object:
         if isinstance(item, (Image.Image, Tensor, np.ndarray)):
@@ -105,7 +116,7 @@ class DatasetPixels(SquarePixels):
     @staticmethod
     def _first_side(store: _DatasetStore) -> int:
         try:
-            return min(store.read(0, 0).size)
+            return min(store.open(0).shown.size)
         except UnreadableImage as error:
             raise DataError(f"cannot tell the image size: the first image is unreadable ({error}); give it") from error
 
@@ -119,7 +130,7 @@ class DatasetPixels(SquarePixels):
         parts = []
         for index in range(0, len(self), step):
             try:
-                picture = self._reader.store.read(index, self.size[0])
+                picture = self.store.open(index).picture(self.size[0])
                 parts.append(cut_squares(picture, self.size[0], [(0.5, 0.5)])[0].tobytes())
             except UnreadableImage as error:
                 parts.append(error.reason.encode())

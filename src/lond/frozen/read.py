@@ -1,0 +1,198 @@
+"""The one way from images to what is known of them without training, for audits, training and prediction."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from lond.data.feature_views import is_features
+from lond.data.read.files import Progress
+from lond.frozen.cache import ROWS_A_FILE, ContentCache, Features
+from lond.frozen.extractor import Extractor, ExtractorSettings
+from lond.frozen.hashes import SIDE, SMALL, PerceptualHashes
+from lond.frozen.pictures import BATCH, THUMBNAIL, Part, Wanted, read_parts, thumbnail_of
+from lond.types import Samples
+
+FEATURES, BITS, SMALL_PICTURES, THUMBNAILS = "features", "bits", "small", "thumbnails"
+"""Names in the cache."""
+
+
+def quiet(name: str) -> Progress:
+    """Return a progress function that shows nothing."""
+    return lambda done, total: None
+
+
+@dataclass(frozen=True)
+class FeatureReader:
+    """Reads each image once, and computes what the cache does not hold.
+
+    Attributes:
+        cache: folder of what was computed, by content; None keeps it only as long as it is needed.
+        device: where the network runs.
+        progress: gives a progress function for a named piece of work.
+    """
+
+    cache: Path | None
+    device: torch.device
+    progress: Callable[[str], Progress] = quiet
+
+    def read(
+        self,
+        samples: Samples,
+        network: ExtractorSettings | None,
+        *,
+        perceptual: bool = False,
+        thumbnails: bool = False,
+    ) -> ImageFacts:
+        """Return what is known of all images.
+
+        Args:
+            samples: N images of any size, or features.
+            network: computes the features; None computes none.
+            perceptual: also return perceptual hashes; features have none.
+            thumbnails: also keep thumbnails (with ``perceptual`` only), so that no image is read again for them.
+        """
+        perceptual = perceptual and not is_features(samples.pixels)
+        features = None if network is None else ContentCache(self.cache, network.key())
+        seen = ContentCache(self.cache, _picture_key(samples)) if perceptual else None
+        wanted = Wanted(
+            input_side=0 if network is None else network.size,
+            perceptual=perceptual,
+            thumbnails=thumbnails,
+            known_inputs=frozenset() if features is None else features.known(),
+            known_pictures=frozenset() if seen is None else seen.known(),
+        )
+        writers: list[_FeatureWriter | _PictureWriter] = []
+        if network is not None and features is not None:
+            writers.append(_FeatureWriter(features, lambda: Extractor(network, self.device, self.cache)))
+        if seen is not None:
+            writers.append(_PictureWriter(seen))
+        hashes: list[str] = []
+        reasons: dict[int, str] = {}
+        progress = self.progress("reading")
+        for part in read_parts(samples.pixels, wanted):
+            for writer in writers:
+                writer.add(part)
+            reasons |= {len(hashes) + row: reason for row, reason in part.reasons.items()}
+            hashes += part.hashes
+            progress(len(hashes), len(samples))
+        for writer in writers:
+            writer.finish()
+        return ImageFacts(samples, hashes, reasons, _features(features, hashes), _perceptual(seen, hashes), seen)
+
+
+@dataclass(frozen=True)
+class ImageFacts:
+    """What is known of N images without training.
+
+    ``hashes`` are SHA-256 of each image's content: of the bytes of a file, of the pixels of any other image (those of
+    the resized centre square if it is resized on reading); "" if it is unreadable. Equal hashes mean equal images.
+    ``unreadable`` is index -> reason. ``features`` ``(N, V, D)`` are zeros for unreadable images, and have no columns
+    if none were asked for.
+    """
+
+    samples: Samples
+    hashes: list[str]
+    unreadable: dict[int, str]
+    features: Features
+    perceptual: PerceptualHashes | None
+    pictures: ContentCache | None
+
+    def thumbnail(self, place: int) -> Image.Image | None:
+        """Return a small picture of one image; None if it is unreadable or there are only features of it."""
+        if place in self.unreadable or is_features(self.samples.pixels):
+            return None
+        stored = b"" if self.pictures is None else self.pictures.blob(self.hashes[place], THUMBNAILS)
+        if stored:
+            return Image.open(io.BytesIO(stored)).convert("RGB")
+        return thumbnail_of(self.samples.pixels, place)
+
+
+class _FeatureWriter:
+    """Runs the network on batches of new images and stores their features; equal images are computed once."""
+
+    def __init__(self, cache: ContentCache, load: Callable[[], Callable[[Tensor], Tensor]]) -> None:
+        self.cache, self.load = cache, load
+        self.waiting: dict[str, Tensor] = {}
+        self.done: dict[str, Tensor] = {}
+
+    @cached_property
+    def network(self) -> Callable[[Tensor], Tensor]:
+        """The network, loaded at the first batch: never if all features are stored."""
+        return self.load()
+
+    def add(self, part: Part) -> None:
+        for row, image in zip(part.input_rows, part.inputs, strict=True):
+            content = part.hashes[row]
+            if content not in self.cache and content not in self.done:
+                self.waiting.setdefault(content, image)
+        while len(self.waiting) >= BATCH:
+            self._compute()
+
+    def finish(self) -> None:
+        if self.waiting:
+            self._compute()
+        self._store()
+
+    def _compute(self) -> None:
+        batch = dict(islice(self.waiting.items(), BATCH))
+        self.waiting = dict(islice(self.waiting.items(), BATCH, None))
+        self.done.update(zip(batch, self.network(torch.stack(list(batch.values()))).half(), strict=True))
+        if len(self.done) >= ROWS_A_FILE:
+            self._store()
+
+    def _store(self) -> None:
+        if self.done:
+            self.cache.store(list(self.done), {FEATURES: torch.stack(list(self.done.values())).numpy()})
+            self.done = {}
+
+
+class _PictureWriter:
+    """Stores perceptual hashes and thumbnails of new images."""
+
+    def __init__(self, cache: ContentCache) -> None:
+        self.cache = cache
+        self.done: dict[str, tuple[Tensor, Tensor, bytes]] = {}
+
+    def add(self, part: Part) -> None:
+        for row, *made in zip(part.picture_rows, *part.perceptual, part.thumbnails, strict=True):
+            if part.hashes[row] not in self.cache:
+                bits, small, thumbnail = made
+                self.done.setdefault(part.hashes[row], (bits, small, thumbnail))
+        if len(self.done) >= ROWS_A_FILE:
+            self.finish()
+
+    def finish(self) -> None:
+        if self.done:
+            bits, small, thumbnails = zip(*self.done.values(), strict=True)
+            columns = {BITS: torch.stack(bits).numpy(), SMALL_PICTURES: torch.stack(small).numpy()}
+            self.cache.store(list(self.done), columns, {THUMBNAILS: thumbnails})
+            self.done = {}
+
+
+def _picture_key(samples: Samples) -> str:
+    height, width = samples.pixels.size
+    return f"pictures {height}x{width} channels={samples.pixels.channels} thumbnail={THUMBNAIL}"
+
+
+def _features(cache: ContentCache | None, hashes: Sequence[str]) -> Features:
+    found = None if cache is None else cache.load(hashes, FEATURES)
+    return np.zeros((len(hashes), 1, 0), dtype=np.float16) if found is None else found
+
+
+def _perceptual(cache: ContentCache | None, hashes: Sequence[str]) -> PerceptualHashes | None:
+    if cache is None:
+        return None
+    bits, small = (cache.load(hashes, column) for column in (BITS, SMALL_PICTURES))
+    if bits is None or small is None:
+        bits, small = np.zeros((len(hashes), SIDE**2), bool), np.zeros((len(hashes), 3 * SMALL**2), np.uint8)
+    return PerceptualHashes(torch.from_numpy(bits), torch.from_numpy(small))
