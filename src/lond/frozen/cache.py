@@ -79,8 +79,8 @@ class FeatureCache:
         name = hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
         path = self.folder / f"{name}.safetensors"
         raw = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), -1)
-        content = {"hashes": raw.copy(), "features": np.ascontiguousarray(features, dtype=np.float16)}
-        write_atomically(path, lambda place: save_file(content, place))
+        rows = np.ascontiguousarray(features, dtype=np.float16)
+        write_atomically(path, lambda place: save_file({"hashes": raw.copy(), "features": rows}, place))
         self._places |= {content: (path, row) for row, content in enumerate(hashes)}
 
     def load(self, hashes: Sequence[str]) -> Features:
