@@ -41,7 +41,7 @@ def keys_of(module: str, table: str) -> list[str]:
 
     The keys may be spelled out or come from comprehensions over other literals of the module.
     """
-    literals: dict[str, Any] = {}
+    literals: dict[str, Any] = {"__builtins__": {}}
     for name, value in _assignments(module):
         if name == table:
             keys = ast.fix_missing_locations(ast.Expression(_KeysOnly().visit(value)))

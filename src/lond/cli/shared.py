@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rich.console import Console as LazyConsole
+    from rich.console import Console
     from rich.table import Table
+
+    LazyConsole = Console
 else:
 
     class LazyConsole:

@@ -31,7 +31,7 @@ def from_plain(cls: type[T], content: Any, where: str = "") -> T:
     """
     if not isinstance(content, Mapping):
         raise ConfigError(f"{where.rstrip('.') or 'the content'} must be a table, not {_shown(content)}")
-    entries = _entries(cls)
+    entries = _entries(cls)  # type: ignore[arg-type]  # a class is hashable
     for key in content:
         if key not in entries:
             raise unknown_key(f"{where}{key}", entries)
