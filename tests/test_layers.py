@@ -83,7 +83,13 @@ def test_each_part_imports_only_what_it_may_know(part: str) -> None:
 
 
 def test_the_ground_knows_nothing_above_it() -> None:
-    ground = {"types.py": set(), "errors.py": set(), "lazy.py": set(), "seeds.py": set(), "registry.py": {"lond.errors"}}
+    ground = {
+        "types.py": set(),
+        "errors.py": set(),
+        "lazy.py": set(),
+        "seeds.py": set(),
+        "registry.py": {"lond.errors"},
+    }
     for name, allowed in ground.items():
         known = {module for module in imports(ROOT / name) if module.startswith("lond")}
         assert known <= allowed, f"{name} imports {known}"
@@ -92,7 +98,9 @@ def test_the_ground_knows_nothing_above_it() -> None:
 def test_what_stands_on_top_is_known_to_no_inner_part() -> None:
     """Settings, runs, command line, estimator and whatever comes later."""
     names = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
-    top = {f"lond.{name}" for name in names - set(ALLOWED) - {"types", "errors", "lazy", "seeds", "registry", "__init__"}}
+    top = {
+        f"lond.{name}" for name in names - set(ALLOWED) - {"types", "errors", "lazy", "seeds", "registry", "__init__"}
+    }
     assert {"lond.config", "lond.presets.benchmarks", "lond.runs", "lond.cli"} <= top
     inner = [path for part in ALLOWED for path in files_of(part)]
     wrong = [f"{path}: {name}" for path in inner for name in imports(path) if within(name, top)]

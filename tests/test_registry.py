@@ -133,7 +133,9 @@ def test_packages_cannot_take_each_others_names(tmp_path: Path, monkeypatch: pyt
     install(tmp_path / "c", "third-gadgets", {}, {"lond.gadgets": {"own": "third_gadgets:Own"}})
     for name in "ab":
         monkeypatch.syspath_prepend(tmp_path / name)
-    with pytest.raises(ConfigError, match=r"-gadgets 0\.1 offers a gadget 'wheel', but the package \w+-gadgets 0\.1 has"):
+    with pytest.raises(
+        ConfigError, match=r"-gadgets 0\.1 offers a gadget 'wheel', but the package \w+-gadgets 0\.1 has"
+    ):
         list(make())
     monkeypatch.undo()
     monkeypatch.syspath_prepend(tmp_path / "c")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -60,11 +60,13 @@ for command in (train, evaluate, predict, calibrate, detect, compare, demo, audi
 @app.command("list")
 def list_names() -> None:
     """List presets, methods, benchmarks, detectors and backbones; those of other packages with their package."""
-    registries = [(f"{registry.kind}s", registry) for registry in (ALL_METHODS, ALL_DETECTORS, ALL_BACKBONES)]
-    for title, names in (("presets", PRESETS), ("benchmarks", BENCHMARKS), *registries):
-        packages = names.packages() if isinstance(names, Registry) else {}
-        shown = [f"{name} ({packages[name]})" if name in packages else name for name in names]
-        out.print(f"[bold]{title}[/bold]: {', '.join(shown)}", soft_wrap=True)
+    groups = {"presets": list(PRESETS), "benchmarks": list(BENCHMARKS)}
+    registries: tuple[Registry[Any], ...] = (ALL_METHODS, ALL_DETECTORS, ALL_BACKBONES)
+    for registry in registries:
+        packages = registry.packages()
+        groups[f"{registry.kind}s"] = [f"{name} ({packages[name]})" if name in packages else name for name in registry]
+    for title, names in groups.items():
+        out.print(f"[bold]{title}[/bold]: {', '.join(names)}", soft_wrap=True)
 
 
 def main() -> None:

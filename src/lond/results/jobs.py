@@ -95,7 +95,9 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
             while waiting and len(running) < workers:
                 job = waiting.popleft()
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_train_and_tell, args=(job, runtime, sender, ALL_METHODS.added, ALL_BACKBONES.added))
+                process = context.Process(
+                    target=_train_and_tell, args=(job, runtime, sender, ALL_METHODS.added, ALL_BACKBONES.added)
+                )
                 with _deaf_to_interrupts():
                     process.start()
                 sender.close()
