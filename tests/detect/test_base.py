@@ -23,7 +23,8 @@ from lond.errors import ConfigError, DataError
 from lond.paper.names import DETECTOR_NAMES
 
 FITTED = [name for name, kind in DETECTORS.items() if kind.fits_on != "nothing"]
-ARRAYS_ONLY = [name for name in DETECTORS if name not in ("react", "rankfeat")]
+ASK_THE_NETWORK = ("react", "rankfeat")
+ARRAYS_ONLY = [name for name in DETECTORS if name not in ASK_THE_NETWORK]
 names = pytest.mark.parametrize("name", DETECTORS)
 fitted_names = pytest.mark.parametrize("name", FITTED)
 
