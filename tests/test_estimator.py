@@ -16,7 +16,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch import nn
 
+import lond
+import lond.nets
 from lond import ConfigError, DataError, LondClassifier, Partition
+from lond.methods import ALL_METHODS, Standard
+from lond.nets import ALL_BACKBONES, BackboneSpec
 from lond.train.checkpoint import load_state, same_state
 
 NAMES = np.array(["ant", "bee", "cow"])
@@ -391,3 +395,33 @@ def test_a_folder_of_images_trains_too(tmp_path: Path) -> None:
         assert model.predict(tmp_path / "data").shape == (24,)
     model.save(tmp_path / "saved")
     assert json.loads((tmp_path / "saved" / "estimator.json").read_text())["classes"] == NAMES.tolist()
+
+
+class Patient(Standard):
+    """A method of one's own."""
+
+    name = "patient"
+
+
+def one_convolution(spec: BackboneSpec) -> nn.Module:
+    return nn.Conv2d(spec.in_channels, 8, 3)
+
+
+def test_a_class_and_a_builder_of_ones_own(tmp_path: Path) -> None:
+    images, labels = stripes(30)
+    model = small(method=Patient, backbone=one_convolution, settings=None).fit(images, labels)
+    assert clone(model).method is Patient
+    model.save(tmp_path / "saved")
+    again = LondClassifier.load(tmp_path / "saved")
+    assert (again.method, again.backbone) == ("patient", "one_convolution")
+    assert np.array_equal(again.predict_proba(images), model.predict_proba(images))
+    # In a program that has not passed them yet.
+    ALL_METHODS.added.clear()
+    with pytest.raises(ConfigError, match=r"saved was made with the method 'patient' \(\w*\.?test_estimator:Patient\)"):
+        LondClassifier.load(tmp_path / "saved")
+    lond.methods.register(Patient)
+    ALL_BACKBONES.added.clear()
+    with pytest.raises(ConfigError, match=r"call lond\.nets\.register\(one_convolution\) first"):
+        lond.load_run(tmp_path / "saved")
+    lond.nets.register(one_convolution)
+    assert lond.load_run(tmp_path / "saved").config.method == "patient"

@@ -199,7 +199,7 @@ def test_the_digits_preset(tmp_path: Path, lond: Call) -> None:
 def test_list_shows_every_name(lond: Call) -> None:
     code, out, _ = lond("list")
     assert code == 0
-    for name in (*PRESETS, "standard", "mini80"):
+    for name in (*PRESETS, "standard", "mini80", "msp", "seven-layer"):
         assert name in out
 
 

@@ -9,12 +9,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from lond.detect import DETECTORS, Detector, Evidence, NoNetworkError, NotFittedError, trusted_only
-from lond.errors import DataError
+from lond.detect import (
+    ALL_DETECTORS,
+    DETECTORS,
+    Detector,
+    Evidence,
+    NoNetworkError,
+    NotFittedError,
+    register,
+    trusted_only,
+)
+from lond.errors import ConfigError, DataError
 from lond.paper.names import DETECTOR_NAMES
 
 FITTED = [name for name, kind in DETECTORS.items() if kind.fits_on != "nothing"]
-ARRAYS_ONLY = [name for name in DETECTORS if name not in ("react", "rankfeat")]
+ASK_THE_NETWORK = ("react", "rankfeat")
+ARRAYS_ONLY = [name for name in DETECTORS if name not in ASK_THE_NETWORK]
 names = pytest.mark.parametrize("name", DETECTORS)
 fitted_names = pytest.mark.parametrize("name", FITTED)
 
@@ -195,3 +205,42 @@ def test_an_undecided_sample_is_more_foreign_by_logits(name: str, clusters: tupl
     fit, known, foreign = clusters
     detector: Detector = DETECTORS[name]().fit_features(fit)
     assert detector.score_features(foreign).min() > detector.score_features(known).max()
+
+
+# Detectors of one's own
+
+
+def score(self: Detector, evidence: Evidence) -> Tensor:
+    assert evidence.logits is not None
+    return -evidence.logits.amax(dim=1)
+
+
+def fit(self: Detector, evidence: Evidence) -> Detector:
+    return self
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"fit_features": fit}, "Own has a fit_features: set its attribute fits_on"),
+        ({"fits_on": "clean"}, "Own is to be fitted on 'clean' but has no fit_features"),
+        ({"fits_on": "everything"}, "Own.fits_on is 'everything'; choose one of: nothing, training, clean"),
+        ({"needs": ("gradients",)}, "Own.needs is .*; choose from: maps, embeddings, class_scores"),
+        ({"needs": "maps"}, "Own.needs is 'maps'; choose from"),
+    ],
+)
+def test_a_class_must_say_what_it_is_fitted_on_and_what_it_needs(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        type("Own", (Detector,), {"score_features": score, **content})
+
+
+def test_a_detector_of_ones_own_is_registered_by_name() -> None:
+    own = type("Own", (Detector,), {"score_features": score, "name": "own"})
+    assert register(own) is own
+    assert ALL_DETECTORS["own"] is own
+    with pytest.raises(ConfigError, match="lond has a detector 'msp' of its own"):
+        register(type("Other", (Detector,), {"score_features": score, "name": "msp"}))
+    with pytest.raises(ConfigError, match="it does not define score_features"):
+        register(type("Half", (Detector,), {}))
+    with pytest.raises(ConfigError, match=r"it is no subclass of lond\.detect\.Detector"):
+        register(Evidence)  # type: ignore[type-var]

@@ -84,11 +84,13 @@ def test_the_folder_says_where_its_parts_come_from(call: Call, place: Path) -> N
     }
 
 
-def test_commands_take_its_names(call: Call) -> None:
+def test_commands_take_its_names(call: Call, place: Path) -> None:
     detected = call("detect", "runs/trimmed", "--only", "msp,centre")
     assert detected.returncode == 0, detected.stderr
     rows = [line.split()[1:4:2] for line in detected.stdout.splitlines() if re.search(r"centre|msp", line)]
     assert rows == [["msp", "-"], ["centre", "all"], ["centre", "clean"]]
+    parts = json.loads((place / "runs" / "trimmed" / "detect" / "detectors.json").read_text())["outside"]
+    assert {name: part["package"] for name, part in parts.items()} == {"centre": "lond-example"}
     predicted = call("predict", "runs/trimmed", "new.npz", "--out", "new.csv")
     assert predicted.returncode == 0, predicted.stderr
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
-from lond.nets import BACKBONES, SevenLayerCNN, build_backbone
+from lond.nets import ALL_BACKBONES, BACKBONES, BackboneSpec, SevenLayerCNN, build_backbone, register
 
 
 @pytest.mark.parametrize("name", sorted(set(BACKBONES) - {"features"}))
@@ -96,3 +96,22 @@ def test_wrong_claim_about_the_feature_size() -> None:
     own.feature_size = 7  # type: ignore[assignment]
     with pytest.raises(ConfigError, match="feature_size = 7 but gives 48"):
         build_backbone(own, in_channels=3, image_size=(4, 4))
+
+
+def one_convolution(spec: BackboneSpec) -> nn.Module:
+    return nn.Conv2d(spec.in_channels, round(8 * spec.width), 3)
+
+
+def test_a_builder_of_ones_own() -> None:
+    passed = build_backbone(one_convolution, in_channels=3, image_size=(6, 6), width=0.5)
+    assert passed.feature_size == 4
+    assert "one_convolution" in ALL_BACKBONES
+    assert build_backbone("one_convolution", in_channels=3, image_size=(6, 6)).feature_size == 8
+    register(one_convolution, "one-more")
+    assert build_backbone("one-more", in_channels=1, image_size=(6, 6)).feature_size == 8
+    with pytest.raises(ConfigError, match="lond has a backbone 'seven-layer' of its own"):
+        register(one_convolution, "seven-layer")
+    with pytest.raises(ConfigError, match="cannot be called with a BackboneSpec"):
+        register(7, "seven")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="did you mean 'one-more'.* and timm:<model>"):
+        build_backbone("one-mroe", in_channels=1, image_size=(6, 6))

@@ -15,10 +15,10 @@ from lond.train.runtime import RuntimeSettings
 _train_and_tell = jobs._train_and_tell
 
 
-def train_and_tell(job: Job, runtime: RuntimeSettings, sender: Connection) -> None:
+def train_and_tell(job: Job, runtime: RuntimeSettings, sender: Connection, *registered: Any) -> None:
     """Do as ``lond.results.jobs._train_and_tell`` does, but pretend to train."""
     jobs.train_run = _pretend  # type: ignore[assignment]
-    _train_and_tell(job, runtime, sender)
+    _train_and_tell(job, runtime, sender, *registered)
 
 
 def _pretend(config: RunConfig, folder: Path, *_: Any, **__: Any) -> None:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,9 @@ from methods.tiny import write_npz
 from results import broken_worker
 
 import lond.results.jobs
-from lond.config import RunConfig
-from lond.results.jobs import Job, train_all
+from lond.config import NetSettings, RunConfig
+from lond.presets.benchmarks import preset
+from lond.results.jobs import Job, plan, train_all
 from lond.train.loop import CHECKPOINT
 from lond.train.runtime import RuntimeSettings
 
@@ -32,6 +35,24 @@ def test_a_worker_that_fails_or_dies_takes_nothing_with_it(tmp_path: Path, monke
     processes = {(tmp_path / f"{name}-seed0" / "trained").read_text() for name in ("good", "better")}
     assert len(processes) == 2
     assert str(os.getpid()) not in processes
+
+
+OWN_METHOD = """
+from lond.methods import Standard
+
+class Passed(Standard):
+    name = "passed"
+"""
+
+
+def test_a_worker_knows_the_method_that_was_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "passed_method.py").write_text(OWN_METHOD)
+    monkeypatch.syspath_prepend(tmp_path)
+    config = preset("digits", method=import_module("passed_method").Passed)
+    config = replace(config, net=NetSettings(width=0.125), train=replace(config.train, epochs=1, max_steps=1))
+    jobs = plan({"passed": config}, [0], tmp_path / "runs")
+    assert list(train_all(jobs, 2, RuntimeSettings("cpu", threads=1))) == [(jobs[0], None)]
+    assert jobs[0].finished
 
 
 def test_nothing_to_train_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

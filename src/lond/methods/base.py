@@ -94,7 +94,7 @@ def wrong_with_method(method: object) -> str:
     if inspect.isabstract(method):
         return f"it does not define {', '.join(sorted(method.__abstractmethods__))}"
     settings = getattr(method, "settings_class", None)
-    if not (isinstance(settings, type) and is_dataclass(settings) and settings.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+    if not (isinstance(settings, type) and is_dataclass(settings)) or settings.__hash__ is None:
         return "its attribute settings_class must be a frozen dataclass"
     try:
         settings()
