@@ -32,9 +32,8 @@ from lond.audit.rates.estimate import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
 from lond.data.feature_views import FeaturePixels
 from lond.evaluate import evaluate_predictions, verdict_quality
-from lond.frozen.cache import FeatureCache, compute_features
 from lond.frozen.extractor import Extractor, ExtractorSettings
-from lond.frozen.hashes import content_hashes
+from lond.frozen.read import FeatureReader
 from lond.identify import Neighbours, judge, nearest_neighbours
 from lond.presets.benchmarks import preset
 from lond.presets.features import on_features
@@ -46,9 +45,10 @@ TIMED = 512
 """Images whose extraction is timed anew, whatever the cache holds."""
 
 
-def with_features(samples: Samples, cache: FeatureCache) -> Samples:
+def with_features(samples: Samples, cache: Path, settings: ExtractorSettings) -> Samples:
     """Return the samples with the features of the frozen network in place of pixels."""
-    return replace(samples, pixels=FeaturePixels(compute_features(samples, content_hashes(samples), cache).features))
+    facts = FeatureReader(cache, torch.device("cpu")).read(samples, settings)
+    return replace(samples, pixels=FeaturePixels(facts.features))
 
 
 def extraction_rate(samples: Samples, settings: ExtractorSettings) -> float:
@@ -110,8 +110,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     assert test is not None
     assert train.true_labels is not None
     speed = extraction_rate(train, settings)
-    cache = FeatureCache(Path(options.cache), settings)
-    train, test = with_features(train, cache), with_features(test, cache)
+    cache = Path(options.cache)
+    train, test = with_features(train, cache, settings), with_features(test, cache, settings)
     config = with_overrides(
         on_features(len(train), seed=options.seed), dict(text.split("=", 1) for text in options.set)
     )
@@ -153,8 +153,9 @@ def peers(train: Samples, features: Tensor, seed: int) -> dict[str, Any]:
 def rejudge(options: argparse.Namespace, near: Neighbours | None = None) -> dict[str, Any]:
     """Return the stored result with scores, verdicts and rates anew, without any training."""
     train, _, _ = load_data(with_root(preset(f"cifar80n-{options.noise}"), options.root))
-    cache = FeatureCache(Path(options.cache), ExtractorSettings(size=options.size, mirrored=options.views == 2))
-    features = unit_features(with_features(train, cache).pixels.values)  # type: ignore[attr-defined]
+    settings = ExtractorSettings(size=options.size, mirrored=options.views == 2)
+    seen = with_features(train, Path(options.cache), settings)
+    features = unit_features(seen.pixels.values)  # type: ignore[attr-defined]
     probabilities = torch.load(options.judged)[0]
     if near is None:
         near = nearest_neighbours(features, MOST_VOTERS, include_self=False)

@@ -19,7 +19,6 @@ from store import machine, store
 
 from lond.audit.judge.learn import unit_features
 from lond.evaluate import evaluate_predictions
-from lond.frozen.cache import FeatureCache
 from lond.frozen.extractor import ExtractorSettings
 from lond.methods import LondDrs
 from lond.presets.benchmarks import preset
@@ -62,9 +61,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     rows = []
     for size in (112, 224):
         for views in (1, 2):
-            cache = FeatureCache(Path(options.cache), ExtractorSettings(size=size, mirrored=views == 2))
+            settings = ExtractorSettings(size=size, mirrored=views == 2)
             assert data[1] is not None
-            train, test = (with_features(part, cache) for part in data[:2] if part is not None)
+            train, test = (with_features(part, Path(options.cache), settings) for part in data[:2] if part is not None)
             told = {
                 "softmax regression": probe(train, test, options.seed),
                 **heads(train, test, options.seed, options.threads),

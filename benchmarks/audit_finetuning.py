@@ -25,7 +25,6 @@ from lond.data.read.cifar import read_cifar100
 from lond.data.resized import at_side
 from lond.data.split import take
 from lond.evaluate import evaluate_predictions
-from lond.frozen.cache import FeatureCache
 from lond.frozen.extractor import ExtractorSettings
 from lond.presets.benchmarks import preset
 from lond.runs import train_samples
@@ -59,11 +58,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     extractor = ExtractorSettings(size=options.size)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        cache = FeatureCache(Path(folder), extractor)
-        features, seen = with_features(train, cache).pixels, with_features(test, cache)
+        features, seen = (with_features(part, Path(folder), extractor) for part in (train, test))
         for way in WAYS:
             epochs = options.epochs if way == "finetune" else 0
-            found = plan(way, train, features.values, extractor, epochs, options.seed, None)  # type: ignore[attr-defined]
+            found = plan(way, train, features.pixels.values, extractor, epochs, options.seed, None)  # type: ignore[attr-defined]
             began = time.perf_counter()
             runtime = RuntimeSettings("cpu", threads=options.threads)
             run = train_samples(found.config, found.samples, None, None, runtime, show_progress=False).run

@@ -17,7 +17,7 @@ OTHER = (220, 220, 30)
 class PoolFeatures:
     """Stands in for a network: 4 x 4 averages of every channel, plain and mirrored."""
 
-    def __init__(self, settings: object, device: object) -> None:
+    def __init__(self, settings: object, device: object, folder: object = None) -> None:
         self.settings = settings
 
     def __call__(self, images: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from lond.data.options import ReadOptions
 from lond.data.read import files
 from lond.data.sources import load
 from lond.errors import DataError
-from lond.frozen import cache as features
+from lond.frozen import read as features
 from lond.frozen.extractor import ExtractorSettings
 from lond.train.runtime import RuntimeSettings
 
@@ -215,7 +215,7 @@ def test_one_class_is_refused_before_any_work(
     def work(*arguments: object) -> None:
         raise AssertionError("an image was decoded")
 
-    monkeypatch.setattr(files, "decode", work)
+    monkeypatch.setattr(files, "read_bytes", work)
     monkeypatch.setattr(features, "Extractor", work)
     with pytest.raises(DataError, match="only one class, 'red'"):
         run(root, cache=out / "features", folder=out / "heads")

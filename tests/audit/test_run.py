@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +15,13 @@ import torch
 from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
-import lond.frozen.cache
+import lond.frozen.read
 from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.run import Audit, AuditSettings, _near_copies, audit
 from lond.audit.table import read_audit
+from lond.data import images
 from lond.data.options import ReadOptions
+from lond.data.read import files
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
 from lond.frozen.extractor import ExtractorSettings
@@ -40,7 +43,7 @@ def run(source: object, **options: object) -> Audit:
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(folder: Path) -> Audit:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
+        patch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
         return run(folder)
 
 
@@ -126,6 +129,35 @@ def test_a_second_audit_reads_what_the_first_one_left(folder: Path, tmp_path: Pa
     assert first.table.verdict == found.table.verdict
 
 
+def test_every_file_is_opened_and_decoded_once(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            counts[name] += 1
+            return real(*arguments)
+
+        return call
+
+    monkeypatch.setattr(files, "read_bytes", counted("opened", files.read_bytes))
+    monkeypatch.setattr(images, "_converted", counted("decoded", images._converted))
+    first = run(folder, cache=tmp_path / "cache")
+    first.save(tmp_path / "first")
+    assert counts == {"opened": len(first.table), "decoded": len(first.table) - 1}
+    counts.clear()
+    run(folder, cache=tmp_path / "cache").save(tmp_path / "second")
+    assert counts == {"opened": len(first.table)}
+    pages = [(tmp_path / name / "audit.html").read_bytes() for name in ("first", "second")]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
+def test_a_gpu_that_is_not_there_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot run on 'cuda'"):
+        audit(folder, runtime=RuntimeSettings("cuda"), cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
 def test_leaks_into_a_test_set_are_listed(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "test"
     write_folder(other, each=3, foreign=0, wrong=0)
@@ -167,7 +199,7 @@ def test_settings_that_mean_nothing_are_refused(values: dict[str, int]) -> None:
 def test_embeddings_of_ones_own_replace_the_network(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lond.frozen.cache, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.read, "Extractor", None)
     samples = load(folder)
     colours = np.stack([own_colour(folder, name) for name in samples.ids])
     np.savez(tmp_path / "own.npz", embeddings=colours, ids=np.array(samples.ids))
@@ -187,7 +219,7 @@ def own_colour(folder: Path, name: str) -> np.ndarray:
 
 
 def test_embeddings_alone_can_be_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.cache, "Extractor", None)
+    monkeypatch.setattr(lond.frozen.read, "Extractor", None)
     random = np.random.default_rng(0)
     centres = np.eye(4, 8) * 6
     true = np.arange(160) % 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-from lond.frozen import cache as features
+from lond.frozen import read as features
 
 Call = Callable[..., tuple[int, str, str]]
 

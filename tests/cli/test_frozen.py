@@ -12,7 +12,7 @@ import pytest
 from audit.audit_samples import PoolFeatures, write_folder
 from PIL import Image
 
-import lond.frozen.cache
+import lond.frozen.read
 from lond.runs import load_run
 
 Call = Callable[..., tuple[int, str, str]]
@@ -22,7 +22,7 @@ SMALL = ["--threads", 1, "--accelerator", "cpu", "--set", "data.read.num_workers
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
     # The cache lies below the current folder.
     monkeypatch.chdir(tmp_path)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from lond.data.feature_views import FeaturePixels, FeatureViews, FeatureViewSettings
-from lond.data.pixels import subset
+from lond.data.feature_views import FeaturePixels, FeatureViews, FeatureViewSettings, is_features
+from lond.data.pixels import ArrayPixels, subset
 from lond.errors import ConfigError, DataError
 from lond.types import Request
 
@@ -88,3 +88,10 @@ def test_equal_generators_give_equal_views_and_tests_draw_nothing() -> None:
 def test_settings_that_mean_nothing_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         FeatureViewSettings(**values)
+
+
+def test_what_counts_as_features() -> None:
+    features = FeaturePixels(np.zeros((4, 3)))
+    images = ArrayPixels(np.zeros((4, 2, 2, 3), dtype=np.uint8))
+    assert is_features(features) and is_features(subset(features, [2, 1]))
+    assert not is_features(images) and not is_features(subset(images, [1]))

@@ -1,139 +1,67 @@
-"""Features are computed once: cached by content, resumed, never for unreadable images."""
+"""Rows by content hash: kept in files, in any order, as long as asked."""
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from PIL import Image
-from torch import Tensor
 
-import lond.frozen.cache as module
-from lond.data.options import ReadOptions
-from lond.data.sources import load
-from lond.frozen.cache import FeatureCache, compute_features
-from lond.frozen.extractor import ExtractorSettings
-from lond.frozen.hashes import content_hashes
-from lond.types import Samples
+from lond.frozen.cache import ContentCache
 
-SETTINGS = ExtractorSettings(size=16)
+HASHES = [f"{number:064x}" for number in range(5)]
+VALUES = np.arange(10, dtype=np.float16).reshape(5, 2)
+BLOBS = [b"", b"one", b"two two", b"\0three", b"4"]
 
 
-class Means:
-    """Stands in for a network: two views of three channel means; counts the images it has seen."""
-
-    seen = 0
-
-    def __init__(self, settings: ExtractorSettings, device: object) -> None:
-        self.settings = settings
-
-    def __call__(self, images: Tensor) -> Tensor:
-        Means.seen += len(images)
-        means = images.float().mean(dim=(2, 3))
-        return torch.stack([means, means + 0.5], dim=1)
+def filled(folder: Path | None, key: str = "key") -> ContentCache:
+    cache = ContentCache(folder, key)
+    for part in (slice(0, 3), slice(3, 5)):
+        cache.store(HASHES[part], {"rows": VALUES[part]}, {"blobs": BLOBS[part]})
+    return cache
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Extractor", Means)
-    monkeypatch.setattr(module, "ROWS_A_FILE", 4)
-    Means.seen = 0
+def test_rows_come_back_in_any_order_also_in_a_new_process(tmp_path: Path) -> None:
+    filled(tmp_path)
+    cache = ContentCache(tmp_path, "key")
+    assert cache.known() == set(HASHES)
+    assert HASHES[2] in cache and "f" * 64 not in cache
+    asked = [HASHES[4], "", HASHES[0], HASHES[4]]
+    found = cache.load(asked, "rows")
+    assert found is not None and found.dtype == np.float16
+    assert found.tolist() == [[8, 9], [0, 0], [0, 1], [8, 9]]
+    assert cache.load(["", ""], "rows") is cache.load([], "rows") is None
+    assert [cache.blob(content, "blobs") for content in HASHES] == BLOBS
+    with pytest.raises(KeyError):
+        cache.load(["f" * 64], "rows")
 
 
-def write_images(root: Path, count: int = 10) -> None:
-    for index in range(count):
-        path = root / "ab"[index % 2] / f"{index}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (16, 16), (20 * index, 7, 9)).save(path)
+def test_each_key_has_its_own_rows(tmp_path: Path) -> None:
+    filled(tmp_path, "one")
+    assert not ContentCache(tmp_path, "other").known()
+    (about,) = tmp_path.glob("*/about.json")
+    assert '"one"' in about.read_text()
 
 
-def read(root: Path) -> Samples:
-    return load(root, options=ReadOptions(size=16, num_workers=0))
-
-
-def compute(root: Path, cache: Path, **options: object) -> module.Computed:
-    samples = read(root)
-    return compute_features(samples, content_hashes(samples), FeatureCache(cache, SETTINGS), **options)
-
-
-def test_features_come_in_the_order_of_the_samples(tmp_path: Path) -> None:
-    write_images(tmp_path / "images")
-    samples = read(tmp_path / "images")
-    found = compute(tmp_path / "images", tmp_path / "cache")
-    assert found.features.shape == (10, 2, 3)
-    reds = [20 * int(Path(name).stem) for name in samples.ids]
-    assert found.features[:, 0, 0].tolist() == reds
-    assert found.features[:, 1, 0].tolist() == [red + 0.5 for red in reds]
-    assert not found.unreadable
-
-
-def test_nothing_is_computed_twice_and_a_changed_image_is(tmp_path: Path) -> None:
-    write_images(tmp_path / "images")
-    first = compute(tmp_path / "images", tmp_path / "cache")
-    assert Means.seen == 10
-    again = compute(tmp_path / "images", tmp_path / "cache")
-    assert Means.seen == 10
-    assert np.array_equal(first.features, again.features)
-    Image.new("RGB", (16, 16), (255, 0, 0)).save(tmp_path / "images" / "a" / "4.png")
-    (tmp_path / "images" / "b" / "1.png").rename(tmp_path / "images" / "a" / "elsewhere.png")
-    changed = compute(tmp_path / "images", tmp_path / "cache")
-    assert Means.seen == 11
-    assert 255 in changed.features[:, 0, 0].tolist()
-
-
-def test_equal_images_are_computed_once(tmp_path: Path) -> None:
-    for name in ("a/1.png", "a/2.png", "b/3.png"):
-        (tmp_path / "images" / name).parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (16, 16), (9, 9, 9)).save(tmp_path / "images" / name)
-    found = compute(tmp_path / "images", tmp_path / "cache")
-    assert Means.seen == 1
-    assert (found.features[:, 0] == 9).all()
-
-
-def test_a_run_that_was_cut_goes_on(tmp_path: Path) -> None:
-    write_images(tmp_path / "images")
-
-    def stop(done: int, total: int) -> None:
-        assert total == 10
-        if done > 8:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compute(tmp_path / "images", tmp_path / "cache", progress=stop)
-    Means.seen = 0
-    compute(tmp_path / "images", tmp_path / "cache")
-    assert Means.seen == 2
-
-
-def test_other_networks_have_their_own_features(tmp_path: Path) -> None:
-    write_images(tmp_path / "images", 2)
-    compute(tmp_path / "images", tmp_path / "cache")
-    samples = read(tmp_path / "images")
-    other = FeatureCache(tmp_path / "cache", ExtractorSettings(size=32))
-    assert not any(content in other for content in content_hashes(samples))
-    same = FeatureCache(tmp_path / "cache", ExtractorSettings(size=16, route="torch"))
-    assert all(content in same for content in content_hashes(samples))
-
-
-def test_unreadable_images_are_named_and_not_kept(tmp_path: Path) -> None:
-    write_images(tmp_path / "images", 4)
-    (tmp_path / "images" / "a" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
-    for _ in range(2):
-        found = compute(tmp_path / "images", tmp_path / "cache")
-        samples = read(tmp_path / "images")
-        (place,) = found.unreadable
-        assert samples.ids[place].endswith("bad.png")
-        assert found.unreadable[place]
-        assert not found.features[place].any()
-
-
-def test_a_damaged_file_of_the_cache_is_computed_again(tmp_path: Path) -> None:
-    write_images(tmp_path / "images", 6)
-    first = compute(tmp_path / "images", tmp_path / "cache")
-    damaged = sorted((tmp_path / "cache").rglob("*.safetensors"))[0]
+def test_a_damaged_file_counts_as_never_written(tmp_path: Path) -> None:
+    filled(tmp_path)
+    damaged = sorted(tmp_path.rglob("*.safetensors"))[0]
     damaged.write_bytes(damaged.read_bytes()[:20])
-    again = compute(tmp_path / "images", tmp_path / "cache")
-    assert np.array_equal(first.features, again.features)
-    assert Means.seen > 6
+    assert len(ContentCache(tmp_path, "key").known()) in (2, 3)
+
+
+def test_blobs_of_files_that_are_gone_are_empty(tmp_path: Path) -> None:
+    cache = filled(tmp_path)
+    for path in tmp_path.rglob("*.safetensors"):
+        path.unlink()
+    assert cache.blob(HASHES[1], "blobs") == cache.blob("f" * 64, "blobs") == b""
+
+
+def test_without_a_folder_it_lives_as_long_as_the_object() -> None:
+    cache = filled(None)
+    folder = cache.folder.parent
+    assert cache.blob(HASHES[1], "blobs") == b"one" and folder.is_dir()
+    del cache
+    gc.collect()
+    assert not folder.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,26 +10,25 @@ import pytest
 import torch
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-import lond.frozen.cache
-from lond.data.feature_views import FeaturePixels
+import lond.frozen.read
 from lond.data.options import ReadOptions
-from lond.data.pixels import ArrayPixels, subset
 from lond.data.sources import load
 from lond.data.split import take
 from lond.errors import ConfigError, DataError
-from lond.frozen.samples import FrozenPixels, FrozenSettings, as_features, is_features
+from lond.frozen.read import FeatureReader
+from lond.frozen.samples import FrozenPixels, FrozenSettings, as_features
 from lond.types import Problem, Request, Samples
 
 SETTINGS = FrozenSettings(backbone="efficientnet-lite0", size=16)
 
 
-def quiet(name: str) -> Callable[[int, int], None]:
-    return lambda done, total: None
+def reader(tmp_path: Path) -> FeatureReader:
+    return FeatureReader(tmp_path / "cache", torch.device("cpu"))
 
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lond.frozen.cache, "Extractor", PoolFeatures)
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
 
 
 def read(root: Path) -> Samples:
@@ -40,7 +38,7 @@ def read(root: Path) -> Samples:
 def test_features_are_those_of_each_image(tmp_path: Path) -> None:
     write_folder(tmp_path / "images", each=5, foreign=1, wrong=1)
     samples = read(tmp_path / "images")
-    found = as_features(samples, SETTINGS, tmp_path / "cache", "cpu", quiet)
+    found = as_features(samples, SETTINGS, reader(tmp_path))
     assert (found.pixels.channels, found.pixels.size) == (2, (1, 48))
     assert (found.ids, found.class_names, found.origin) == (samples.ids, samples.class_names, samples.origin)
     assert torch.equal(found.labels, samples.labels)
@@ -53,23 +51,23 @@ def test_images_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> No
     write_folder(tmp_path / "images", each=4, foreign=0, wrong=0)
     (tmp_path / "images" / "red" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
     samples = replace(read(tmp_path / "images"), problems=(Problem("earlier", "reason"),))
-    found = as_features(samples, SETTINGS, tmp_path / "cache", "cpu", quiet)
+    found = as_features(samples, SETTINGS, reader(tmp_path))
     assert len(found) == len(samples) - 1
     assert "red/bad.png" not in found.ids
     assert [problem.id for problem in found.problems] == ["earlier", "red/bad.png"]
     whole = read(tmp_path / "images")
     kept = torch.tensor([place for place, name in enumerate(whole.ids) if name != "red/bad.png"])
-    alone = as_features(take(whole, kept), SETTINGS, tmp_path / "cache", "cpu", quiet)
+    alone = as_features(take(whole, kept), SETTINGS, reader(tmp_path))
     assert alone.pixels.fingerprint() == found.pixels.fingerprint()
     only = take(whole, torch.tensor([whole.ids.index("red/bad.png")]))
     with pytest.raises(DataError, match="none of the 1 images"):
-        as_features(only, SETTINGS, tmp_path / "cache", "cpu", quiet)
+        as_features(only, SETTINGS, reader(tmp_path))
 
 
 def test_copies_are_kept_under_both_labels(tmp_path: Path) -> None:
     write_folder(tmp_path / "images", each=24, foreign=0, wrong=0)
     add_trouble(tmp_path / "images")
-    found = as_features(read(tmp_path / "images"), SETTINGS, tmp_path / "cache", "cpu", quiet)
+    found = as_features(read(tmp_path / "images"), SETTINGS, reader(tmp_path))
     assert isinstance(found.pixels, FrozenPixels)
     first, second = (found.ids.index(name) for name in ("blue/blue_20.png", "red/elsewhere.png"))
     assert np.array_equal(found.pixels.values[first], found.pixels.values[second])
@@ -87,13 +85,6 @@ def test_the_fingerprint_is_of_images_and_network() -> None:
         FrozenPixels(values[:1], hashes[:1], "net"),
     ]
     assert pixels.fingerprint() not in {other.fingerprint() for other in others}
-
-
-def test_what_counts_as_features() -> None:
-    features = FeaturePixels(np.zeros((4, 3)))
-    images = ArrayPixels(np.zeros((4, 2, 2, 3), dtype=np.uint8))
-    assert is_features(features) and is_features(subset(features, [2, 1]))
-    assert not is_features(images) and not is_features(subset(images, [1]))
 
 
 def test_settings_are_those_of_the_extractor_but_off() -> None:

@@ -24,7 +24,14 @@ from lond.evaluate import auroc
 from lond.methods import StandardSettings
 from lond.runs import LoadedRun, load_data, load_run, train_run, train_samples
 from lond.runs.data import divide
-from lond.runs.detection import DetectorResult, Extractor, compare_detectors, detect_run, mixed_test_set, own_test_set
+from lond.runs.detection import (
+    DetectorResult,
+    EvidenceReader,
+    compare_detectors,
+    detect_run,
+    mixed_test_set,
+    own_test_set,
+)
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 from lond.types import Samples
@@ -210,7 +217,7 @@ def test_clean_means_what_the_method_judged_clean(lond_run: Opened) -> None:
     run, training, (test,), _ = lond_run
     partition = run.method.partition
     assert partition is not None
-    extractor = Extractor(run)
+    extractor = EvidenceReader(run)
     fit, evidence = extractor.evidence(training), extractor.evidence(test)
     assert torch.equal(fit.labels, training.labels)
     assert fit.features is not None

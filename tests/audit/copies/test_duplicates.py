@@ -11,7 +11,8 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, Leak, NearSettings, find_duplicates, find_leaks
 from lond.data.read.wrapped import DatasetPixels
 from lond.errors import ConfigError, DataError
-from lond.frozen.hashes import Looks, content_hashes, looks_of
+from lond.frozen.hashes import PerceptualHashes
+from lond.frozen.read import FeatureReader
 from lond.types import FOREIGN, UNLABELLED, Samples
 
 
@@ -21,9 +22,9 @@ def unit(count: int, seed: int = 0) -> Tensor:
     return torch.nn.functional.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=1)
 
 
-def looks(vectors: Tensor, bits: Tensor | None = None) -> Looks:
-    """Return looks whose small pictures are these vectors; equal hashes unless told otherwise."""
-    return Looks(torch.zeros(len(vectors), 64, dtype=torch.bool) if bits is None else bits, vectors)
+def perceptual(vectors: Tensor, bits: Tensor | None = None) -> PerceptualHashes:
+    """Return hashes whose small pictures are these vectors, with equal bits unless told otherwise."""
+    return PerceptualHashes(torch.zeros(len(vectors), 64, dtype=torch.bool) if bits is None else bits, vectors)
 
 
 def labels(*values: int) -> Tensor:
@@ -45,7 +46,7 @@ def assert_sound(found: DuplicateGroups) -> None:
 
 def test_nothing_and_one() -> None:
     for count in (0, 1):
-        for seen in (None, looks(unit(count))):
+        for seen in (None, perceptual(unit(count))):
             found = find_duplicates(["x"] * count, labels(*[0] * count), seen)
             assert_sound(found)
             assert found.groups.tolist() == [-1] * count
@@ -80,7 +81,7 @@ def test_the_representative_carries_a_label() -> None:
 @pytest.mark.parametrize("count", [2, 30, 300])
 def test_all_identical(count: int, same_content: bool) -> None:
     hashes = ["a"] * count if same_content else [str(number) for number in range(count)]
-    seen, settings = looks(unit(1).expand(count, -1)), NearSettings(neighbours=3)
+    seen, settings = perceptual(unit(1).expand(count, -1)), NearSettings(neighbours=3)
     found = find_duplicates(hashes, torch.zeros(count, dtype=torch.long), seen, settings)
     assert_sound(found)
     assert not found.groups.any() and not found.first.any()
@@ -91,7 +92,7 @@ def test_near_duplicates_chain_and_keep_their_exact_twin() -> None:
     features = unit(6)
     features[3] = features[1] + 0.02 * unit(1, 1)[0]
     features[5] = features[3]
-    found = find_duplicates(["a", "b", "c", "d", "e", "d"], labels(0, 0, 0, 1, 0, 1), looks(features))
+    found = find_duplicates(["a", "b", "c", "d", "e", "d"], labels(0, 0, 0, 1, 0, 1), perceptual(features))
     assert_sound(found)
     assert found.groups.tolist() == [-1, 0, -1, 0, -1, 0]
     assert found.first.tolist() == [0, 1, 2, 1, 4, 3]
@@ -104,7 +105,7 @@ def test_copies_do_not_crowd_out_a_near_duplicate() -> None:
     features[19] += 0.02 * unit(1, 1)[0]
     for hashes in (["a"] * 19 + ["b"], [str(number) for number in range(20)]):
         settings = NearSettings(neighbours=2)
-        found = find_duplicates(hashes, torch.zeros(20, dtype=torch.long), looks(features), settings)
+        found = find_duplicates(hashes, torch.zeros(20, dtype=torch.long), perceptual(features), settings)
         assert not found.groups.any()
 
 
@@ -113,13 +114,13 @@ def test_threshold_and_bits_decide() -> None:
     across, along = torch.tensor([1.0, -1.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 1.0, -1.0])
     vectors = angle.cos()[:, None] * across + angle.sin()[:, None] * along
     given, hashes = labels(0, 0, 0), ["a", "b", "c"]
-    assert find_duplicates(hashes, given, looks(vectors)).groups.tolist() == [0, 0, 0]
-    strict = find_duplicates(hashes, given, looks(vectors), NearSettings(threshold=0.99))
+    assert find_duplicates(hashes, given, perceptual(vectors)).groups.tolist() == [0, 0, 0]
+    strict = find_duplicates(hashes, given, perceptual(vectors), NearSettings(threshold=0.99))
     assert strict.groups.tolist() == [0, 0, -1]
     bits = torch.zeros(3, 64, dtype=torch.bool)
     bits[0, :13] = True
-    assert find_duplicates(hashes, given, looks(vectors, bits)).groups.tolist() == [-1, 0, 0]
-    loose = find_duplicates(hashes, given, looks(vectors, bits), NearSettings(max_bits=13))
+    assert find_duplicates(hashes, given, perceptual(vectors, bits)).groups.tolist() == [-1, 0, 0]
+    loose = find_duplicates(hashes, given, perceptual(vectors, bits), NearSettings(max_bits=13))
     assert loose.groups.tolist() == [0, 0, 0]
 
 
@@ -127,30 +128,32 @@ def test_where_all_are_alike_only_the_likest_are_copies() -> None:
     """Forty pictures of cosine 0.99 to each other; one pair of 0.9995."""
     vectors = unit(1) + 0.1 * unit(40, 1)
     vectors[7] = vectors[3] + 0.03 * unit(1, 2)[0]
-    found = find_duplicates([str(number) for number in range(40)], torch.zeros(40, dtype=torch.long), looks(vectors))
+    found = find_duplicates(
+        [str(number) for number in range(40)], torch.zeros(40, dtype=torch.long), perceptual(vectors)
+    )
     assert (found.groups >= 0).nonzero().squeeze(1).tolist() == [3, 7]
-    few = find_duplicates(list("abc"), labels(0, 0, 0), looks(vectors[:3]))
+    few = find_duplicates(list("abc"), labels(0, 0, 0), perceptual(vectors[:3]))
     assert few.groups.tolist() == [0, 0, 0], "few images tell nothing of how alike the set is"
 
 
 def test_identical_vectors_at_threshold_one() -> None:
-    seen = looks(unit(4)[[0, 1, 0, 2]] * 3)
+    seen = perceptual(unit(4)[[0, 1, 0, 2]] * 3)
     found = find_duplicates(list("abcd"), labels(0, 0, 0, 0), seen, NearSettings(threshold=1.0))
     assert found.groups.tolist() == [0, -1, 0, -1]
 
 
 def test_unreadable_and_blank_images_repeat_nothing() -> None:
     vectors = unit(1).expand(4, -1).clone()
-    assert find_duplicates(["", "", "", ""], labels(0, 1, 0, 1), looks(vectors)).groups.tolist() == [-1] * 4
+    assert find_duplicates(["", "", "", ""], labels(0, 1, 0, 1), perceptual(vectors)).groups.tolist() == [-1] * 4
     vectors[2:] = 5
-    assert find_duplicates(list("abcd"), labels(0, 0, 0, 0), looks(vectors)).groups.tolist() == [0, 0, -1, -1]
+    assert find_duplicates(list("abcd"), labels(0, 0, 0, 0), perceptual(vectors)).groups.tolist() == [0, 0, -1, -1]
 
 
 def test_lengths_and_settings_are_checked() -> None:
     with pytest.raises(DataError, match="differ in length"):
         find_duplicates(["a"], labels(0, 1))
     with pytest.raises(DataError, match="differ in length"):
-        find_leaks(["a"], ["b"], looks(unit(2)), looks(unit(1)))
+        find_leaks(["a"], ["b"], perceptual(unit(2)), perceptual(unit(1)))
     for wrong in ({"threshold": 0.0}, {"threshold": 1.1}, {"apart": 0.0}, {"neighbours": 0}, {"max_bits": -1}):
         with pytest.raises(ConfigError):
             NearSettings(**wrong)  # type: ignore[arg-type]
@@ -169,12 +172,12 @@ def test_near_leaks() -> None:
     test[2] = train[4] + 0.02 * unit(1, 1)[0]
     test[3] = train[0]
     hashes = list("abcde"), ["v", "w", "x", "a"]
-    assert find_leaks(*hashes, looks(train), looks(test)) == [Leak(4, 2, False), Leak(0, 3, True)]
-    unlike = looks(train), looks(test, torch.ones(4, 64, dtype=torch.bool))
+    assert find_leaks(*hashes, perceptual(train), perceptual(test)) == [Leak(4, 2, False), Leak(0, 3, True)]
+    unlike = perceptual(train), perceptual(test, torch.ones(4, 64, dtype=torch.bool))
     assert find_leaks(*hashes, *unlike) == [Leak(0, 3, True)]
     assert find_leaks(*hashes, *unlike, NearSettings(max_bits=64))[0] == Leak(4, 2, False)
-    assert find_leaks([""] * 5, [""] * 4, looks(train), looks(test)) == []
-    assert find_leaks(*hashes, looks(train), None) == [Leak(0, 3, True)]
+    assert find_leaks([""] * 5, [""] * 4, perceptual(train), perceptual(test)) == []
+    assert find_leaks(*hashes, perceptual(train), None) == [Leak(0, 3, True)]
 
 
 def test_scaled_and_compressed_copies_are_found() -> None:
@@ -188,6 +191,7 @@ def test_scaled_and_compressed_copies_are_found() -> None:
     everything = [*pictures, *copies]
     pixels = DatasetPixels([(picture, 0) for picture in everything], 64)
     samples = Samples(pixels, torch.zeros(40, dtype=torch.long), ("a",), tuple(map(str, range(40))))
-    found = find_duplicates(content_hashes(samples), samples.labels, looks_of(samples))
+    facts = FeatureReader(None, torch.device("cpu")).read(samples, None, perceptual=True)
+    found = find_duplicates(facts.hashes, samples.labels, facts.perceptual)
     assert found.first.tolist() == [*range(30), *range(10)]
     assert not found.exact.any()

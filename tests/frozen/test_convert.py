@@ -1,0 +1,65 @@
+"""Networks converted to OpenVINO: the same values, converted once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from lond.frozen.convert import compile_openvino
+
+openvino = pytest.importorskip("openvino")
+
+
+@pytest.fixture
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 5)).eval()
+
+
+@pytest.fixture
+def conversions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    calls: list[int] = []
+    real = openvino.convert_model
+
+    def counted(*arguments: object, **options: object) -> object:
+        calls.append(1)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(openvino, "convert_model", counted)
+    return calls
+
+
+def test_a_network_is_converted_once(network: nn.Module, tmp_path: Path, conversions: list[int]) -> None:
+    images = torch.rand(3, 3, 8, 8)
+    first, second = (compile_openvino(network, 8, tmp_path) for _ in range(2))
+    assert len(conversions) == 1
+    values = [compiled([images.numpy()])[0] for compiled in (first, second)]
+    assert (values[0] == values[1]).all()
+    assert torch.allclose(torch.from_numpy(values[0]), network(images).detach(), atol=1e-5)
+    compile_openvino(network, 8)
+    assert len(conversions) == 2
+    assert [path.suffix for path in (tmp_path / "converted").iterdir()] == [".safetensors"]
+
+
+def test_other_weights_are_another_network(network: nn.Module, tmp_path: Path, conversions: list[int]) -> None:
+    compile_openvino(network, 8, tmp_path)
+    next(network.parameters()).data += 1
+    compile_openvino(network, 8, tmp_path)
+    assert len(conversions) == 2
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty"])
+def test_a_damaged_file_is_converted_again(
+    network: nn.Module, tmp_path: Path, conversions: list[int], damage: str
+) -> None:
+    compile_openvino(network, 8, tmp_path)
+    (path,) = (tmp_path / "converted").iterdir()
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes({"cut": content[:100], "changed": content, "empty": b""}[damage])
+    compile_openvino(network, 8, tmp_path)
+    compile_openvino(network, 8, tmp_path)
+    assert len(conversions) == 2

@@ -1,0 +1,123 @@
+"""What is made of each image: the same as by reading it once for each purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from lond.data.images import decode
+from lond.data.pixels import ArrayPixels, subset
+from lond.data.read.files import FilePixels
+from lond.data.read.wrapped import DatasetPixels
+from lond.data.resized import at_side
+from lond.frozen.hashes import perceptual_hashes, pixel_hash
+from lond.frozen.pictures import Part, Wanted, base_of, read_parts, thumbnail_of
+from lond.types import Pixels, Request
+
+EVERYTHING = Wanted(input_side=40, perceptual=True, thumbnails=True)
+SIZES = [(50, 37), (24, 24), (700, 500), (16, 300), (2000, 1000)]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    root = tmp_path_factory.mktemp("images")
+    found = []
+    for number, size in enumerate(SIZES):
+        noise = np.random.default_rng(number).integers(0, 256, (6, 6, 3), dtype=np.uint8)
+        found.append(root / f"{number}.jpg")
+        Image.fromarray(noise).resize(size, Image.Resampling.BICUBIC).save(found[-1])
+    return found
+
+
+def squares(pixels: Pixels, side: int) -> torch.Tensor:
+    (images,) = at_side(pixels, side).stream([Request(torch.arange(len(pixels)))])
+    return images[0]
+
+
+def read(pixels: Pixels, wanted: Wanted = EVERYTHING) -> Part:
+    (part,) = read_parts(pixels, wanted)
+    return part
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int, workers: int) -> None:
+    pixels = FilePixels(paths, 24, channels=channels, num_workers=workers)
+    part = read(pixels)
+    assert part.hashes == [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    assert part.input_rows == part.picture_rows == [0, 1, 2, 3, 4]
+    assert torch.equal(part.inputs, squares(pixels, 40))
+    expected = perceptual_hashes(squares(pixels, 24))
+    assert torch.equal(part.perceptual.bits, expected.bits)
+    assert torch.equal(part.perceptual.small, expected.small)
+    for path, stored in zip(paths, part.thumbnails, strict=True):
+        whole = decode(path, min_side=24)
+        whole.thumbnail((96, 96))
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.asarray(whole))
+
+
+def test_what_is_known_is_not_decoded(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    pixels = FilePixels(paths, 24, num_workers=0)
+    hashes = read(pixels).hashes
+    known = Wanted(40, True, True, frozenset(hashes), frozenset(hashes))
+    monkeypatch.setattr("lond.data.images._converted", None)
+    part = read(pixels, known)
+    assert part.hashes == hashes
+    assert not (len(part.inputs) or len(part.perceptual.bits) or part.thumbnails or part.reasons)
+    assert read(subset(pixels, [3, 1]), known).hashes == [hashes[3], hashes[1]]
+
+
+def test_unreadable_files_have_reasons(paths: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "empty.png").touch()
+    (tmp_path / "bad.png").write_bytes(b"not an image")
+    (tmp_path / "folder.png").mkdir()
+    bad = [tmp_path / name for name in ("empty.png", "bad.png", "folder.png", "missing.png")]
+    part = read(FilePixels([bad[0], paths[0], *bad[1:]], 24, num_workers=0))
+    assert [bool(content) for content in part.hashes] == [False, True, False, False, False]
+    assert part.reasons == {
+        0: "empty file (0 bytes)",
+        2: "not an image in a known format",
+        3: "not a regular file",
+        4: "no such file",
+    }
+    assert part.input_rows == part.picture_rows == [1]
+
+
+def test_items_of_a_dataset_are_hashed_by_their_squares() -> None:
+    item = Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8))
+    pixels = DatasetPixels([(item, 0), (None, 0), (item, 0)], 16)
+    part = read(pixels)
+    assert part.hashes[0] == part.hashes[2] == pixel_hash(squares(pixels, 16)[0])
+    assert part.hashes[1] == "" and list(part.reasons) == [1]
+    assert Image.open(io.BytesIO(part.thumbnails[0])).size == (30, 20)
+
+
+def test_arrays_are_seen_as_they_are() -> None:
+    images = torch.randint(0, 256, (70, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    first, second = read_parts(ArrayPixels(images), EVERYTHING)
+    assert first.hashes + second.hashes == [pixel_hash(image) for image in images]
+    assert torch.equal(torch.cat([first.inputs, second.inputs]), images)
+    assert torch.equal(second.perceptual.small, perceptual_hashes(images[64:]).small)
+    assert [part.hashes for part in read_parts(ArrayPixels(images[:0]), EVERYTHING)] == [[]]
+
+
+def test_thumbnails_read_anew(paths: list[Path], tmp_path: Path) -> None:
+    files = FilePixels([*paths, tmp_path / "missing.png"], 24, num_workers=0)
+    found = thumbnail_of(subset(files, [2, 0]), 0)
+    assert found is not None and found.size == (88, 63)
+    assert thumbnail_of(files, 5) is None
+    grey = thumbnail_of(ArrayPixels(torch.full((2, 1, 4, 4), 7, dtype=torch.uint8)), 1)
+    assert grey is not None and grey.getpixel((0, 0)) == (7, 7, 7)
+
+
+def test_views_of_views_lead_to_the_images() -> None:
+    pixels = ArrayPixels(torch.zeros(4, 1, 2, 2, dtype=torch.uint8))
+    assert base_of(pixels) == (pixels, [0, 1, 2, 3])
+    view = subset(FilePixels(["a", "b", "c"], 8), [2, 0])
+    assert base_of(subset(view, [1]))[1] == [0]
