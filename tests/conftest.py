@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+# Some virtual machines offer AMX and then refuse it: half precision in oneDNN would end the process. Read at start-up.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
