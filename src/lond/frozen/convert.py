@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import warnings
 from pathlib import Path
@@ -16,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from lond.errors import MissingDependencyError
+from lond.io.atomic import write_atomically
 
 FOLDER = "converted"
 """Where converted networks lie in the folder of computed features."""
@@ -68,11 +68,9 @@ def _write(path: Path, model: Any, openvino: Any) -> None:
         described = Path(passing) / "network.xml"
         openvino.save_model(model, described, compress_to_fp16=False)
         parts = {part: described.with_suffix(f".{part}").read_bytes() for part in ("xml", "bin")}
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     tensors = {part: np.frombuffer(content, dtype=np.uint8) for part, content in parts.items()}
     tensors["digest"] = np.frombuffer(_digest(parts["xml"], parts["bin"]), dtype=np.uint8)
-    save_file(tensors, temporary)
-    temporary.replace(path)
+    write_atomically(path, lambda place: save_file(tensors, place))
 
 
 def _read(path: Path, core: Any) -> Any | None:
