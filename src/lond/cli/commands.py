@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -63,8 +62,13 @@ for command in (train, evaluate, predict, calibrate, detect, compare, demo, audi
 @app.command("list")
 def list_names() -> None:
     """List presets, methods, detectors, backbones and benchmarks; those of other packages with their package."""
+    from importlib.metadata import entry_points
+
+    installed = entry_points()
     for title, home in HOMES.items():
-        others = [f"{point.name} ({point.dist.name})" for point in entry_points(group=f"lond.{title}") if point.dist]
+        others = [
+            f"{point.name} ({point.dist.name})" for point in installed.select(group=f"lond.{title}") if point.dist
+        ]
         typer.echo(f"{typer.style(title, bold=True)}: {', '.join([*keys_of(*home), *sorted(others)])}")
 
 

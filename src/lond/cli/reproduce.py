@@ -11,11 +11,6 @@ import typer
 
 from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
-from lond.paper import EXPERIMENTS, experiment, panels
-from lond.paper.reproduce.filters import choices, chosen_cells
-from lond.paper.reproduce.lines import lines_of
-from lond.paper.reproduce.names import SCALES
-from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
 
 if TYPE_CHECKING:
     from lond.paper.reproduce.lines import Line
@@ -59,6 +54,8 @@ def reproduce(
         raise ConfigError("name a table or figure, e.g. lond reproduce table1; --list shows them")
     if jobs < 1 or threads < 0:
         raise ConfigError("--jobs must be at least 1, --threads at least 0")
+    from lond.paper import experiment
+    from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.planning import plan_experiment, without_data
     from lond.paper.reproduce.running import carry_out, missing_runs, store_notes
     from lond.paper.reproduce.smoke_data import make_web_folder
@@ -93,7 +90,10 @@ def reproduce(
 
 def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
     """Print the table, and write it with its figures."""
+    from lond.paper import panels
     from lond.paper.reproduce.drawing import CURVES
+    from lond.paper.reproduce.lines import lines_of
+    from lond.paper.reproduce.tables import heading, notes_of, table_of, tasks_table, write_tables
 
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
@@ -172,6 +172,7 @@ def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> N
     from lond.paper.reproduce.estimate import estimate_text, estimated_seconds
     from lond.paper.reproduce.planning import data_problems
     from lond.paper.reproduce.running import is_begun, is_finished, missing_runs, stored_records
+    from lond.paper.reproduce.tables import heading, left_out_notes
 
     say(heading(plan))
     stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
@@ -195,6 +196,10 @@ def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> N
 
 def _list(name: str) -> None:
     from rich.markup import escape
+
+    from lond.paper import EXPERIMENTS, experiment
+    from lond.paper.reproduce.filters import choices
+    from lond.paper.reproduce.names import SCALES
 
     for one in [experiment(name)] if name else EXPERIMENTS.values():
         what = choices(one.cells) or "nothing to run"
