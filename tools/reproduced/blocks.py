@@ -10,8 +10,8 @@ from lond.paper.cells import ABLATION
 from lond.paper.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.paper.reproduce.filters import other_noises, under_noise
 from lond.paper.reproduce.lines import Line, cell_lines, score_of, with_averages
-from lond.paper.reproduce.names import COMPARABLE, SCALES, Scale, why_left_out
-from lond.paper.reproduce.tables import table_of
+from lond.paper.reproduce.outputs import table_of
+from lond.paper.reproduce.scales import COMPARABLE, SCALES, Scale, why_left_out
 from lond.paper.reproduce.texts import summary_text
 from lond.results.groups import Summary
 from lond.results.records import Record

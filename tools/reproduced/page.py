@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lond.errors import DataError
 from lond.paper import EXPERIMENTS
-from lond.paper.reproduce.names import Scale
+from lond.paper.reproduce.scales import Scale
 from lond.results.store import Unusable, scan
 from tools.reproduced.blocks import block_of, stored_of
 

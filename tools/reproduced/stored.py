@@ -8,7 +8,7 @@ from typing import Any
 
 from lond.paper import Cell
 from lond.paper.cells import KNOWN_ONLY
-from lond.paper.reproduce.names import AVERAGED, LENGTH, OPEN_IMAGES, WARMUP
+from lond.paper.reproduce.scales import AVERAGED, LENGTH, OPEN_IMAGES, WARMUP
 from lond.results.differences import flat
 from lond.results.records import Record
 

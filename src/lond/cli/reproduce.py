@@ -19,7 +19,8 @@ from lond.paper.reproduce.estimate import duration, estimate_text, estimated_sec
 from lond.paper.reproduce.filters import choices, chosen_cells
 from lond.paper.reproduce.lines import Line, lines_of
 from lond.paper.reproduce.maps import EmbeddingMap, map_of
-from lond.paper.reproduce.planning import Plan, data_problems, plan_experiment, without_data
+from lond.paper.reproduce.outputs import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
+from lond.paper.reproduce.planning import RunPlan, data_problems, plan_experiment, without_data
 from lond.paper.reproduce.running import (
     Outcome,
     carry_out,
@@ -30,7 +31,6 @@ from lond.paper.reproduce.running import (
     stored_records,
 )
 from lond.paper.reproduce.smoke_data import make_web_folder
-from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
 from lond.presets.scales import SCALES, Places, checked_scale
 from lond.results.tables import Table as Figures
 from lond.train.runtime import RuntimeSettings
@@ -95,7 +95,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
+def _write(plan: RunPlan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
     """Print the table, and write it with its figures."""
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
@@ -118,7 +118,7 @@ def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: Runti
     say(f"written: {', '.join(map(str, written))}")
 
 
-def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
+def _maps(plan: RunPlan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
     """Return a map of each contender that needs one, of the first seed."""
     maps = {}
     for cell in plan.cells:
@@ -133,7 +133,7 @@ def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> 
 
 
 def _draw(
-    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
+    plan: RunPlan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
 ) -> list[Path]:
     try:
         return draw_experiment(plan, outcome, lines, maps, target)
@@ -142,7 +142,7 @@ def _draw(
         return []
 
 
-def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
+def _ask(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
     """Say how long it will take, and ask before more than an hour."""
     missing = missing_runs(plan, store)
     if not missing or plan.scale == "smoke":
@@ -159,7 +159,7 @@ def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool
         raise typer.Exit(1)
 
 
-def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
+def _describe(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
     """Print the runs of a plan, and what is known about them."""
     say(heading(plan))
     stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)

@@ -77,7 +77,7 @@ OPENED_SETS = tuple(name for name, data in DATA_SETS.items() if data.open_set)
 
 
 @dataclass(frozen=True)
-class Task:
+class PaperTask:
     """A row of table 5: which noise is in the training set, and whether foreign images are in the test set."""
 
     name: str
@@ -87,8 +87,8 @@ class Task:
 
 
 TASKS = (
-    Task("LOND", closed_in_training=True, open_in_training=True, open_in_test=True),
-    Task("LCND", closed_in_training=True, open_in_training=False, open_in_test=False),
-    Task("LRND", closed_in_training=True, open_in_training=True, open_in_test=False),
+    PaperTask("LOND", closed_in_training=True, open_in_training=True, open_in_test=True),
+    PaperTask("LCND", closed_in_training=True, open_in_training=False, open_in_test=False),
+    PaperTask("LRND", closed_in_training=True, open_in_training=True, open_in_test=False),
 )
 """Table 5: open-world, closed-world and real-world noisy data."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
-from lond.paper.reproduce.planning import Plan, plan_experiment
+from lond.paper.reproduce.planning import RunPlan, plan_experiment
 from lond.paper.reproduce.running import Outcome
 from lond.presets.scales import Places, Scale
 from lond.results.records import DetectorRecord, Record, Seeds
@@ -16,7 +16,7 @@ from lond.results.records import DetectorRecord, Record, Seeds
 
 def made_plan(
     name: str, scale: Scale = "smoke", cells: Sequence[str] = (), seeds: Sequence[int] = (0,), out: Path = Path("out")
-) -> Plan:
+) -> RunPlan:
     wanted = experiment(name)
     places = Places("data", out / "web-digits")
     return plan_experiment(wanted, chosen_cells(wanted.cells, cells), scale, seeds, places, out)
@@ -42,5 +42,5 @@ def made_record(
     )
 
 
-def same_for_all(plan: Plan, figures: dict[str, float | None]) -> Outcome:
+def same_for_all(plan: RunPlan, figures: dict[str, float | None]) -> Outcome:
     return Outcome({run: made_record(figures, run.seed) for run in plan.runs})

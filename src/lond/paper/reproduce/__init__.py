@@ -13,9 +13,9 @@ from lond.lazy import lazy_names
 if TYPE_CHECKING:
     from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.lines import Line, lines_of
-    from lond.paper.reproduce.names import SCALES
-    from lond.paper.reproduce.planning import LeftOut, Plan, Run, plan_experiment
+    from lond.paper.reproduce.planning import LeftOut, Run, RunPlan, plan_experiment
     from lond.paper.reproduce.running import Outcome, carry_out
+    from lond.paper.reproduce.scales import SCALES
     from lond.presets.scales import scaled_config
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "LeftOut",
     "Line",
     "Outcome",
-    "Plan",
     "Run",
+    "RunPlan",
     "carry_out",
     "chosen_cells",
     "lines_of",
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 _HOME = {
-    "SCALES": "lond.paper.reproduce.names",
+    "SCALES": "lond.paper.reproduce.scales",
     "LeftOut": "lond.paper.reproduce.planning",
     "Line": "lond.paper.reproduce.lines",
     "Outcome": "lond.paper.reproduce.running",
-    "Plan": "lond.paper.reproduce.planning",
+    "RunPlan": "lond.paper.reproduce.planning",
     "Run": "lond.paper.reproduce.planning",
     "carry_out": "lond.paper.reproduce.running",
     "chosen_cells": "lond.paper.reproduce.filters",

@@ -10,7 +10,7 @@ from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
 from lond.paper.figures import SCORE
 from lond.paper.reproduce.lines import Line, score_of
 from lond.paper.reproduce.maps import EmbeddingMap
-from lond.paper.reproduce.planning import Plan
+from lond.paper.reproduce.planning import RunPlan
 from lond.paper.reproduce.running import Outcome
 from lond.plots import BLACK, STYLE, draw_curves, import_pyplot, line_colours, save_figure
 from lond.plots import FOREIGN as FOREIGN_COLOUR
@@ -29,7 +29,7 @@ PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
 
 
 def draw_experiment(
-    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: Mapping[str, EmbeddingMap], folder: Path
+    plan: RunPlan, outcome: Outcome, lines: Sequence[Line], maps: Mapping[str, EmbeddingMap], folder: Path
 ) -> list[Path]:
     """Draw all figures of a table (learning curves) or of a figure of the paper, and return the paths.
 
@@ -64,7 +64,7 @@ def draw_experiment(
     return paths
 
 
-def _common(plan: Plan, data: str = "", noise: str = "") -> str:
+def _common(plan: RunPlan, data: str = "", noise: str = "") -> str:
     """Return what all curves of a picture have in common: data, noise and scale."""
     places = {(cell.data, cell.noise) for cell in plan.cells}
     data, noise = (data, noise) if data else next(iter(places)) if len(places) == 1 else ("", "")
@@ -73,7 +73,7 @@ def _common(plan: Plan, data: str = "", noise: str = "") -> str:
 
 
 def _histories(
-    plan: Plan, outcome: Outcome, data: str | None = None, noise: str | None = None
+    plan: RunPlan, outcome: Outcome, data: str | None = None, noise: str | None = None
 ) -> dict[str, list[list[dict[str, Any]]]]:
     """Return, by contender, the epochs of each seed; detectors count as the method they are put on."""
     found: dict[str, list[list[dict[str, Any]]]] = {}

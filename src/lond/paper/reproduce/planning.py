@@ -73,7 +73,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """All runs of a table or figure on a scale."""
 
     experiment: Experiment
@@ -95,7 +95,7 @@ class Plan:
 
 def plan_experiment(
     experiment: Experiment, cells: Sequence[Cell], scale: Scale, seeds: Sequence[int], places: Places, out: Path
-) -> Plan:
+) -> RunPlan:
     """Return the runs behind some cells of an experiment, each once; nothing is read or written.
 
     Args:
@@ -123,10 +123,10 @@ def plan_experiment(
         )
         for config, users in shared.items()
     ]
-    return Plan(experiment, scale, tuple(seeds), tuple(kept), tuple(runs), tuple(left_out))
+    return RunPlan(experiment, scale, tuple(seeds), tuple(kept), tuple(runs), tuple(left_out))
 
 
-def without_data(plan: Plan, missing: Iterable[Run]) -> Plan:
+def without_data(plan: RunPlan, missing: Iterable[Run]) -> RunPlan:
     """Return the plan without cells whose runs are missing and whose data are not there; the reasons say what to do.
 
     Raises:
@@ -141,7 +141,7 @@ def without_data(plan: Plan, missing: Iterable[Run]) -> Plan:
         reasons = " ".join(dict.fromkeys(entry.reason for entry in left_out))
         raise DataError(f"nothing of {plan.experiment.name} can be run on the scale {plan.scale}: {reasons}")
     runs = tuple(run for run in plan.runs if run not in problems)
-    return Plan(plan.experiment, plan.scale, plan.seeds, cells, runs, tuple(left_out))
+    return RunPlan(plan.experiment, plan.scale, plan.seeds, cells, runs, tuple(left_out))
 
 
 def data_problems(runs: Iterable[Run]) -> dict[Run, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lond.config import RunConfig
 from lond.errors import LondError
-from lond.paper.reproduce.planning import Plan, Run
+from lond.paper.reproduce.planning import Run, RunPlan
 from lond.presets.naming import data_of, preset_of
 from lond.results.gather import record_of
 from lond.results.jobs import Job, train_all
@@ -91,14 +91,14 @@ def names_of(detectors: Iterable[DetectorRecord]) -> set[str]:
     return {detector.name for detector in detectors if not detector.problem}
 
 
-def missing_runs(plan: Plan, store: Path) -> list[Run]:
+def missing_runs(plan: RunPlan, store: Path) -> list[Run]:
     """Return the runs that are still to be trained, or trained to the end."""
     stored = stored_records(plan.runs, store)
     return [run for run in plan.runs if not is_finished(run) and (run not in stored or lacks(run, stored[run]))]
 
 
 def carry_out(
-    plan: Plan,
+    plan: RunPlan,
     store: Path,
     root: str,
     *,
@@ -138,7 +138,7 @@ def carry_out(
 
 
 def _keep(
-    run: Run, plan: Plan, store: Path, root: str, runtime: RuntimeSettings, outcome: Outcome, *, lacking: bool
+    run: Run, plan: RunPlan, store: Path, root: str, runtime: RuntimeSettings, outcome: Outcome, *, lacking: bool
 ) -> None:
     """Put detectors on a finished run if any are needed, and store its record.
 

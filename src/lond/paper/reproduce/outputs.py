@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from lond.paper import TASKS
 from lond.paper.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.paper.reproduce.lines import Line, lines_of
-from lond.paper.reproduce.names import SCALES
+from lond.paper.reproduce.scales import SCALES
 from lond.paper.reproduce.texts import number_text, summary_text
 from lond.results.tables import Column, Table, as_latex, as_markdown
 
 if TYPE_CHECKING:
-    from lond.paper.reproduce.planning import Plan
+    from lond.paper.reproduce.planning import RunPlan
     from lond.paper.reproduce.running import Outcome
 
 TABLE = "table"
@@ -52,14 +52,14 @@ def tasks_table() -> Table:
     return Table(tuple(map(Column, titles)), texts)
 
 
-def heading(plan: Plan) -> str:
+def heading(plan: RunPlan) -> str:
     """Return what the table is about, and how large the runs were."""
     if not plan.experiment.cells:
         return f"{plan.experiment.name}: {plan.experiment.title}"
     return f"{plan.experiment.name}: {plan.experiment.title}. In percent; scale {plan.scale}: {SCALES[plan.scale]}"
 
 
-def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
+def notes_of(plan: RunPlan, outcome: Outcome) -> list[str]:
     """Return what a reader must know besides: comparability, failures, cells left out, what the paper leaves open."""
     notes, cells = [], plan.experiment.cells
     if plan.scale != "full" and cells:
@@ -74,7 +74,7 @@ def notes_of(plan: Plan, outcome: Outcome) -> list[str]:
     return notes + [f"on the paper: {remark}" for remark in plan.experiment.remarks]
 
 
-def left_out_notes(plan: Plan) -> list[str]:
+def left_out_notes(plan: RunPlan) -> list[str]:
     """Return what is left out, by reason."""
     by_reason: dict[str, list[str]] = {}
     for entry in plan.left_out:
@@ -83,7 +83,7 @@ def left_out_notes(plan: Plan) -> list[str]:
     return [f"left out: {', '.join(dict.fromkeys(names))}: {reason}" for reason, names in by_reason.items()]
 
 
-def write_tables(plan: Plan, outcome: Outcome, lines: Sequence[Line], folder: Path) -> list[Path]:
+def write_tables(plan: RunPlan, outcome: Outcome, lines: Sequence[Line], folder: Path) -> list[Path]:
     """Write the table as Markdown, LaTeX, CSV and JSON, and return the paths; CSV and JSON are in percent, too."""
     # Imported here: it loads a network, which those who only want a table need not wait for.
     from lond.train.log import write_json
@@ -118,7 +118,7 @@ def _raw(line: Line) -> dict[str, Any]:
     return {name: getattr(line, name) for name in FIELDS} | figures | {"published": line.published, "delta": line.delta}
 
 
-def _write_csv(path: Path, plan: Plan, lines: Sequence[Line]) -> None:
+def _write_csv(path: Path, plan: RunPlan, lines: Sequence[Line]) -> None:
     names = ["experiment", "scale", *FIELDS, "n", "mean", "sd", "published", "delta"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names)
