@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
+from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
 from lond.paper.reproduce.drawing import CURVES, draw_experiment
@@ -20,19 +20,10 @@ from lond.paper.reproduce.filters import choices, chosen_cells
 from lond.paper.reproduce.lines import Line, lines_of
 from lond.paper.reproduce.maps import EmbeddingMap, map_of
 from lond.paper.reproduce.outputs import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
-from lond.paper.reproduce.planning import RunPlan, data_problems, plan_experiment, without_data
-from lond.paper.reproduce.running import (
-    Outcome,
-    carry_out,
-    is_begun,
-    is_finished,
-    missing_runs,
-    store_notes,
-    stored_records,
-)
+from lond.paper.reproduce.planning import Run, RunPlan, data_problems, plan_experiment, without_data
 from lond.paper.reproduce.smoke_data import make_web_folder
 from lond.presets.scales import SCALES, Places, checked_scale
-from lond.results.tables import Table as Figures
+from lond.results.batch import Outcome, carry_out, missing_jobs, store_notes, stored_records
 from lond.train.runtime import RuntimeSettings
 
 WEB_FOLDER = "web-digits"
@@ -81,18 +72,22 @@ def reproduce(
         return
     for option, place in (("--out", folder), ("--store", store)):
         make_folder(place, option)
-    plan = without_data(plan, missing_runs(plan, store))
+    plan = without_data(plan, _missing(plan, store))
     if any(run.config.data.source for run in plan.runs):
         make_web_folder(places.web_folder)
     _ask(plan, store, runtime, jobs, yes)
     try:
-        outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=say)
+        outcome = carry_out(plan.runs, store, workers=jobs, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
     if outcome.problems:
         raise typer.Exit(1)
+
+
+def _missing(plan: RunPlan, store: Path) -> list[Run]:
+    return missing_jobs(plan.runs, stored_records(plan.runs, store))
 
 
 def _write(plan: RunPlan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
@@ -104,7 +99,7 @@ def _write(plan: RunPlan, outcome: Outcome, root: str, target: Path, runtime: Ru
     lines = lines_of(plan, outcome)
     maps = _maps(plan, outcome, root, runtime)
     if lines or not plan.experiment.cells:
-        _print(heading(plan), table_of(lines) if plan.experiment.cells else tasks_table())
+        print_table(table_of(lines) if plan.experiment.cells else tasks_table(), heading(plan))
     for note in notes_of(plan, outcome):
         say(f"note: {note}")
     target.mkdir(parents=True, exist_ok=True)
@@ -144,7 +139,7 @@ def _draw(
 
 def _ask(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
     """Say how long it will take, and ask before more than an hour."""
-    missing = missing_runs(plan, store)
+    missing = _missing(plan, store)
     if not missing or plan.scale == "smoke":
         return
     seconds = estimated_seconds(missing, store, runtime, jobs)
@@ -162,12 +157,13 @@ def _ask(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int, yes: b
 def _describe(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
     """Print the runs of a plan, and what is known about them."""
     say(heading(plan))
-    stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
+    stored = stored_records(plan.runs, store)
+    missing = missing_jobs(plan.runs, stored)
     table = Table("run", "seed", "for", Column("cells", justify="right"), "state")
     for run in plan.runs:
-        state = "cut" if is_begun(run) else "to train"
+        state = "cut" if run.begun else "to train"
         if run not in missing:
-            state = "finished" if is_finished(run) else "stored"
+            state = "finished" if run.finished else "stored"
         elif run in stored:
             state = "to train again: what is stored is not enough"
         table.add_row(escape(run.name), str(run.seed), escape(run.users), str(len(run.cells)), state)
@@ -188,12 +184,3 @@ def _list(name: str) -> None:
             f"[bold]{one.name}[/bold] {escape(one.title)} ({len(one.cells)} cells): {escape(what)}", soft_wrap=True
         )
     out.print(f"scales: {escape('; '.join(f'{scale}: {text}' for scale, text in SCALES.items()))}", soft_wrap=True)
-
-
-def _print(title: str, figures: Figures) -> None:
-    """Print a table; a wide one is folded by the terminal, the files hold it whole."""
-    table = Table(*(Column(escape(column.title), overflow="fold") for column in figures.columns))
-    for row in figures.texts():
-        table.add_row(*map(escape, row))
-    say(title)
-    print_whole(table)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from lond.errors import ConfigError
+from lond.results.tables import NONE
+from lond.results.tables import Table as Results
 
 out = Console()
 
@@ -29,6 +31,22 @@ def say(text: str) -> None:
 def print_whole(table: Table) -> None:
     """Print a table; where nobody looks at a screen no name in it is broken."""
     (out if out.is_terminal else Console(width=WIDE)).print(table)
+
+
+def print_table(results: Results, title: str = "", left_out: Collection[str] = ()) -> None:
+    """Print a table of results, without some columns and without empty ones; a terminal folds a wide one."""
+    texts = results.texts()
+    used = [
+        at
+        for at, column in enumerate(results.columns)
+        if column.name not in left_out and any(row[at] != NONE for row in texts)
+    ]
+    table = Table(*(Column(escape(results.columns[at].title), overflow="fold") for at in used))
+    for row in texts:
+        table.add_row(*(escape(row[at]) for at in used))
+    if title:
+        say(title)
+    print_whole(table)
 
 
 def print_figures(title: str, figures: Mapping[str, float]) -> None:

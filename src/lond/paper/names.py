@@ -54,6 +54,9 @@ VENUES = {
 NOISE_NAMES = {"Sym-20%": "sym20", "Sym-50%": "sym50", "Sym-80%": "sym80", "Asym-40%": "asym40"}
 """Printed noise -> our name; the rate is that of closed-set noise among the images of known classes."""
 
+PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
+"""Our name -> printed noise."""
+
 CIFAR_NOISES = ("sym20", "sym80", "asym40")
 """The three cases of every table on CIFAR100N and CIFAR80N."""
 

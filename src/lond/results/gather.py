@@ -12,7 +12,7 @@ from lond.config import RunConfig, run_config_from_dict
 from lond.errors import ConfigError, DataError
 from lond.presets.naming import baseline_of, data_of, noise_of, preset_of, scale_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
-from lond.results.records import DataPart, DetectorRecord, Figures, Machine, Record, Scale, Seeds
+from lond.results.records import DataPart, DetectorRecord, Machine, Metrics, Record, Scale, Seeds
 from lond.results.text import finite
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, read_json
 from lond.train.log import read_json_lines
@@ -22,7 +22,7 @@ CURVES = (
     "loss", "accuracy", "auroc", "fpr95", "label_accuracy", "corrected_accuracy",
     "clean_precision", "clean_recall", "closed_precision", "closed_recall", "open_precision", "open_recall",
 )  # fmt: skip
-"""Figures that are kept epoch by epoch, where a run has them."""
+"""Metrics that are kept epoch by epoch, where a run has them."""
 
 DETECTORS = ("detect/detectors.json", "detectors.json")
 """Where the comparison of detectors may lie in a run's folder."""
@@ -83,8 +83,7 @@ def _record(
     preset = preset_of(config, preset)
     baseline = baseline or baseline_of(config, preset)
     drawn = manifest["noise"].get("noise")
-    known = ("images", "pixels_sha256", "labels_sha256")
-    fingerprint = {name: DataPart(*(part[key] for key in known)) for name, part in manifest["data"].items()}
+    fingerprint = fingerprint_of(manifest)
     return Record(
         identity=identity_of(config, fingerprint),
         variant=variant_of(config),
@@ -114,13 +113,19 @@ def _record(
     )
 
 
+def fingerprint_of(manifest: dict[str, Any]) -> dict[str, DataPart]:
+    """Return what a run's manifest says of the images and labels of its training and test set."""
+    known = ("images", "pixels_sha256", "labels_sha256")
+    return {name: DataPart(*(part[key] for key in known)) for name, part in manifest["data"].items()}
+
+
 def _machine(manifest: dict[str, Any], given: Machine) -> Machine:
     told = {name: value for name, value in vars(given).items() if value is not None}
     return Machine(**(manifest.get("machine", {}) | told))
 
 
-def _numbers(figures: dict[str, Any]) -> Figures:
-    return {key: None if (number := finite(value)) is None else float(number) for key, value in figures.items()}
+def _numbers(values: dict[str, Any]) -> Metrics:
+    return {key: None if (number := finite(value)) is None else float(number) for key, value in values.items()}
 
 
 def _curves(history: Sequence[dict[str, Any]]) -> dict[str, tuple[float | None, ...]]:

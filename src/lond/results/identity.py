@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lond.config import RunConfig, settings_class, to_dict
+from lond.presets.naming import data_of, preset_of
 from lond.results.differences import flat
-from lond.results.records import SEEDS, DataPart
+from lond.results.records import SEEDS, DataPart, Record
 from lond.runs.folder import PLACES
 
 PATHS = {
@@ -42,6 +43,24 @@ def variant_of(config: RunConfig) -> str:
 def identity_of(config: RunConfig, fingerprint: Mapping[str, DataPart]) -> str:
     """Return the hash of the settings, seeds included, and of the data."""
     return _hash({"settings": _chosen(config), "data": {name: asdict(part) for name, part in fingerprint.items()}})
+
+
+def is_run_of(record: Record, config: RunConfig, fingerprint: Mapping[str, DataPart] | None = None) -> bool:
+    """Tell whether a record is a run of a configuration: the same settings, seeds and data set.
+
+    Args:
+        record: of a store.
+        config: the run that is wanted.
+        fingerprint: of its data, if they are at hand; else the name of the data set decides.
+    """
+    seeds, noise = record.seeds, config.data.benchmark.noise.seed
+    return (
+        record.variant == variant_of(config)
+        and (seeds.training, seeds.split) == (config.train.seed, config.data.split_seed)
+        and seeds.noise in (None, noise)
+        and record.data == data_of(config, preset_of(config))
+        and (fingerprint is None or record.fingerprint == fingerprint)
+    )
 
 
 def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:

@@ -21,8 +21,6 @@ def finished_run(run: Run, accuracy: float = 0.5) -> Path:
 def finished_records(plan: RunPlan, accuracy: Callable[[Run], float] = lambda run: 0.5) -> dict[Run, Record]:
     """Return a record a run; the reported accuracy is one point below the given one."""
     return {
-        run: record_of(
-            finished_run(run, accuracy(run)), scale=plan.stored_scale, baseline=run.baseline, machine=MACHINE
-        )
+        run: record_of(finished_run(run, accuracy(run)), scale=plan.scale, baseline=run.baseline, machine=MACHINE)
         for run in plan.runs
     }

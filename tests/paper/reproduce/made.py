@@ -9,8 +9,8 @@ from typing import Any
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
 from lond.paper.reproduce.planning import RunPlan, plan_experiment
-from lond.paper.reproduce.running import Outcome
 from lond.presets.scales import Places, Scale
+from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord, Record, Seeds
 
 
@@ -23,7 +23,7 @@ def made_plan(
 
 
 def made_record(
-    figures: dict[str, float | None], seed: int = 0, detectors: Sequence[DetectorRecord] = (), **rest: Any
+    values: dict[str, float | None], seed: int = 0, detectors: Sequence[DetectorRecord] = (), **rest: Any
 ) -> Record:
     return Record(
         identity="0" * 10,
@@ -35,12 +35,12 @@ def made_record(
         seeds=Seeds(seed, 0, 0),
         config={},
         epochs=2,
-        metrics=figures,
-        curves={name: (value, value) for name, value in figures.items()},
+        metrics=values,
+        curves={name: (value, value) for name, value in values.items()},
         detectors=tuple(detectors),
         **rest,
     )
 
 
-def same_for_all(plan: RunPlan, figures: dict[str, float | None]) -> Outcome:
-    return Outcome({run: made_record(figures, run.seed) for run in plan.runs})
+def same_for_all(plan: RunPlan, values: dict[str, float | None]) -> Outcome:
+    return Outcome({run: made_record(values, run.seed) for run in plan.runs})

@@ -11,7 +11,7 @@ from paper.reproduce.made import made_plan, made_record, same_for_all
 
 from lond.paper.reproduce.lines import lines_of
 from lond.paper.reproduce.outputs import table_of, write_tables
-from lond.paper.reproduce.running import Outcome
+from lond.results.batch import Outcome
 
 
 def test_files_by_hand(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lond.results.records import Record
 
 if TYPE_CHECKING:
     from lond.paper.reproduce.planning import RunPlan
-    from lond.paper.reproduce.running import Outcome
+    from lond.results.batch import Outcome
 
 FITTED_CLEAN = "fitted on training samples judged clean"
 """The second reading of detectors that can be fitted on all training samples or on these."""

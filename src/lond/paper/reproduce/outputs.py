@@ -1,8 +1,7 @@
-"""Our figures beside the printed ones, as files and as rows to print."""
+"""Our values beside the printed ones, as files and as a table to print."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,40 +11,50 @@ from lond.paper import TASKS
 from lond.paper.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.paper.reproduce.lines import Line, lines_of
 from lond.paper.reproduce.scales import SCALES
-from lond.paper.reproduce.texts import number_text, summary_text
-from lond.results.tables import Column, Table, as_latex, as_markdown
+from lond.results.tables import Column, OfKind, Table, as_csv, as_latex, as_markdown
 
 if TYPE_CHECKING:
     from lond.paper.reproduce.planning import RunPlan
-    from lond.paper.reproduce.running import Outcome
+    from lond.results.batch import Outcome
 
 TABLE = "table"
 FIELDS = ("row", "method", "detector", "data", "noise", "metric", "reading")
 
 
 def table_of(lines: Sequence[Line]) -> Table:
-    """Return a table of texts: our row, the paper's and, where it means something, their difference."""
+    """Return three rows a contender: our row, the paper's and, where it means something, their difference."""
     places = list(dict.fromkeys((line.data, line.noise, line.metric) for line in lines))
     columns = tuple(Column(".".join(filter(None, place))) for place in places)
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for row, reading in dict.fromkeys((line.row, line.reading) for line in lines):
         own = {
             (line.data, line.noise, line.metric): line for line in lines if (line.row, line.reading) == (row, reading)
         }
         name = next(iter(own.values())).name
         found = [own.get(place) for place in places]
-        printed = [None if line is None else line.published for line in found]
-        deltas = [None if line is None else line.delta for line in found]
-        rows.append((name, "here", *(summary_text(None if line is None else line.summary) for line in found)))
-        if any(value is not None for value in printed):
-            rows.append((name, "paper", *map(number_text, printed)))
-        if any(value is not None for value in deltas):
-            rows.append((name, "here - paper", *(number_text(value, "+.2f") for value in deltas)))
+        for whose, kind, values in (
+            ("here", "percent", [line and line.summary for line in found]),
+            ("paper", "percent", [line and line.published for line in found]),
+            ("here - paper", "points", [line and line.delta for line in found]),
+        ):
+            if whose == "here" or any(value is not None for value in values):
+                rows.append((name, whose, *(OfKind(value, kind) for value in values)))
     return Table((Column("row"), Column("whose"), *columns), tuple(rows))
 
 
+def lines_table(plan: RunPlan, lines: Sequence[Line]) -> Table:
+    """Return one row a value, in percent: ours over the seeds, the printed one, and their difference."""
+    names = ("experiment", "scale", *FIELDS, "n", "mean", "sd", "published", "delta")
+    rows = []
+    for line in lines:
+        place, ours = [getattr(line, name) for name in FIELDS], line.summary
+        values = (ours.n, ours.mean, ours.deviation, line.published, line.delta)
+        rows.append((plan.experiment.name, plan.scale, *place, *values))
+    return Table(tuple(map(Column, names)), tuple(rows))
+
+
 def tasks_table() -> Table:
-    """Return table 5, which holds no figures."""
+    """Return table 5, which holds no values."""
     titles = ("task", "closed-set noise in training", "open-set noise in training", "open-set images in test")
     rows = [(t.name, t.closed_in_training, t.open_in_training, t.open_in_test) for t in TASKS]
     texts = tuple(tuple(("no", "yes")[cell] if isinstance(cell, bool) else cell for cell in row) for row in rows)
@@ -77,9 +86,8 @@ def notes_of(plan: RunPlan, outcome: Outcome) -> list[str]:
 def left_out_notes(plan: RunPlan) -> list[str]:
     """Return what is left out, by reason."""
     by_reason: dict[str, list[str]] = {}
-    for entry in plan.left_out:
-        cell = entry.cell
-        by_reason.setdefault(entry.reason, []).append(" ".join(filter(None, (cell.row, cell.data, cell.noise))))
+    for cell, reason in plan.left_out.items():
+        by_reason.setdefault(reason, []).append(" ".join(filter(None, (cell.row, cell.data, cell.noise))))
     return [f"left out: {', '.join(dict.fromkeys(names))}: {reason}" for reason, names in by_reason.items()]
 
 
@@ -90,38 +98,24 @@ def write_tables(plan: RunPlan, outcome: Outcome, lines: Sequence[Line], folder:
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{TABLE}.{suffix}" for suffix in ("md", "tex", "csv", "json")]
-    shown, notes = table_of(lines) if plan.experiment.cells else tasks_table(), notes_of(plan, outcome)
+    table, notes = table_of(lines) if plan.experiment.cells else tasks_table(), notes_of(plan, outcome)
     compared = list(comparisons_of(plan.experiment.name, lines).values())
-    tables = "\n".join(as_markdown(one) for one in (shown, *map(directions_table, compared)))
+    tables = "\n".join(as_markdown(one) for one in (table, *map(directions_table, compared)))
     text = [f"**{heading(plan)}**\n\n", tables, "\n", *(f"- {note}\n" for note in notes)]
     paths[0].write_text("".join(text), encoding="utf-8")
     comments = "".join(f"% {' '.join(note.split())}\n" for note in (heading(plan), *notes))
-    paths[1].write_text(comments + as_latex(shown), encoding="utf-8")
-    _write_csv(paths[2], plan, lines)
+    paths[1].write_text(comments + as_latex(table), encoding="utf-8")
+    raw = lines_table(plan, lines)
+    paths[2].write_text(as_csv(raw), encoding="utf-8")
     content = {
         "experiment": plan.experiment.name,
         "title": plan.experiment.title,
         "scale": plan.scale,
         "seeds": plan.seeds,
         "unit": "percent",
-        "lines": [_raw(line) | {"values": line.values} for line in lines],
+        "lines": [row | {"values": line.values} for row, line in zip(raw.raw(), lines, strict=True)],
         "directions": [asdict(direction) | {"agrees": direction.agrees} for one in compared for direction in one],
         "notes": notes,
     }
     write_json(paths[3], content)
     return paths
-
-
-def _raw(line: Line) -> dict[str, Any]:
-    summary = line.summary
-    figures = {"n": summary.n, "mean": summary.mean, "sd": summary.deviation}
-    return {name: getattr(line, name) for name in FIELDS} | figures | {"published": line.published, "delta": line.delta}
-
-
-def _write_csv(path: Path, plan: RunPlan, lines: Sequence[Line]) -> None:
-    names = ["experiment", "scale", *FIELDS, "n", "mean", "sd", "published", "delta"]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        for line in lines:
-            writer.writerow({"experiment": plan.experiment.name, "scale": plan.scale} | _raw(line))
