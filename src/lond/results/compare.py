@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lond.errors import ConfigError
@@ -22,7 +22,7 @@ STORE = "store"
 """Results store of a comparison, in its folder."""
 
 COMPARED = (*METRICS, "verdict_mislabelled_f1", "verdict_foreign_f1")
-"""Metrics of the table."""
+"""Metrics of the table, if no others are asked for."""
 
 CURVES = ("accuracy", "auroc")
 """Metrics that are drawn epoch by epoch."""
@@ -35,8 +35,9 @@ class Comparison:
     title: str
     groups: tuple[Group, ...]
     """Metrics of all runs are means over the same number of last epochs."""
-    problems: dict[str, str]
+    problems: dict[str, str] = field(hash=False)
     """Run -> why it failed."""
+    metrics: tuple[str, ...] = COMPARED
 
     @property
     def mean_over_last(self) -> int:
@@ -46,7 +47,7 @@ class Comparison:
     @property
     def table(self) -> Table:
         """One row a method: how it was trained, mean and deviation of each metric, and time."""
-        return groups_table(self.groups, (*COMPARED, "seconds_an_epoch"))
+        return groups_table(self.groups, (*self.metrics, "seconds_an_epoch"))
 
 
 def compare(
@@ -106,7 +107,7 @@ def write_tables(comparison: Comparison, folder: Path) -> list[Path]:
     table, window = comparison.table, comparison.mean_over_last
     records = [record for group in comparison.groups for record in group.records]
     content = {"title": comparison.title, "mean_over_last": window, "rows": table.raw()}
-    runs = runs_table(records, COMPARED).raw()
+    runs = runs_table(records, comparison.metrics).raw()
     write_json(paths[0], content | {"runs": runs, "problems": comparison.problems})
     paths[1].write_text(as_csv(table), encoding="utf-8")
     heading = f"**{comparison.title}**, means over the last {window} epoch(s)\n\n"

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -86,6 +86,13 @@ def groups_table(groups: Sequence[Group], metrics: Sequence[str] = METRICS) -> T
     columns = (*map(Column, by), Column("n"), *map(metric_column, metrics))
     rows = tuple((*group.key.values(), group.n, *map(group.summary, metrics)) for group in groups)
     return Table(columns, rows)
+
+
+def metrics_table(groups: Sequence[Group], titles: Mapping[str, str]) -> Table:
+    """Return one row a metric and one column a group, named by the first field that it is grouped by."""
+    names = [next(iter(group.key.values())) for group in groups]
+    rows = tuple((title, *(group.summary(metric) for group in groups)) for metric, title in titles.items())
+    return Table((Column("metric"), *(Column(name, "share") for name in names)), rows)
 
 
 def differences_table(first: Record, second: Record) -> Table:
