@@ -34,7 +34,7 @@ class Stored:
     scale: Scale
     found: Mapping[Cell, Found] = field(hash=False)
     aside: frozenset[str] = frozenset()
-    """Names of runs that fit a cell but for their settings or data."""
+    """Names of runs that fit a cell but for their data."""
 
     @property
     def records(self) -> list[Record]:
@@ -44,7 +44,7 @@ class Stored:
 
     @property
     def others(self) -> list[str]:
-        """Names of runs that were left out for their settings or data."""
+        """Names of runs that were left out for their data."""
         return sorted(self.aside - {record.name for record in self.records})
 
     @property

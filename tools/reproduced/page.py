@@ -1,6 +1,6 @@
 """The page of what a results store holds of the paper's tables and figures: ``python -m tools.reproduced.page``.
 
-The same store always gives the same page, and no network is loaded.
+The same store always gives the same page.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lond.errors import LondError
-from lond.results.identity import is_run_of
+from lond.results.identity import runs_of
 from lond.results.jobs import Job, train_all
 from lond.results.records import DataPart, Record
 from lond.results.store import ContradictionError, load, scan, write
@@ -35,15 +35,9 @@ class Outcome:
 
 def stored_records(jobs: Iterable[AJob], store: Path, fingerprint: Fingerprint | None = None) -> dict[AJob, Record]:
     """Return what a store holds of these runs; a fingerprint of the data, if given, must fit, too."""
-    held: dict[int, list[Record]] = {}
-    for record in scan(store)[0] if store.is_dir() else []:
-        held.setdefault(record.seeds.training, []).append(record)
-    found = {}
-    for job in jobs:
-        fitting = (record for record in held.get(job.seed, []) if is_run_of(record, job.config, fingerprint))
-        if record := next(fitting, None):
-            found[job] = record
-    return found
+    records = scan(store)[0] if store.is_dir() else []
+    found = {job: runs_of(job.config, records, fingerprint) for job in jobs}
+    return {job: fitting[0] for job, fitting in found.items() if fitting}
 
 
 def missing_jobs(jobs: Iterable[AJob], stored: Mapping[AJob, Record]) -> list[AJob]:

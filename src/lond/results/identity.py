@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,22 +45,30 @@ def identity_of(config: RunConfig, fingerprint: Mapping[str, DataPart]) -> str:
     return _hash({"settings": _chosen(config), "data": {name: asdict(part) for name, part in fingerprint.items()}})
 
 
-def is_run_of(record: Record, config: RunConfig, fingerprint: Mapping[str, DataPart] | None = None) -> bool:
-    """Tell whether a record is a run of a configuration: the same settings, seeds and data set.
+def repetitions_of(config: RunConfig, records: Iterable[Record]) -> list[Record]:
+    """Return the records of a configuration: the same settings and data set, whatever their seeds."""
+    variant, data = variant_of(config), data_of(config, preset_of(config))
+    return [record for record in records if (record.variant, record.data) == (variant, data)]
+
+
+def runs_of(
+    config: RunConfig, records: Iterable[Record], fingerprint: Mapping[str, DataPart] | None = None
+) -> list[Record]:
+    """Return the repetitions of a configuration that have its seeds, too.
 
     Args:
-        record: of a store.
         config: the run that is wanted.
+        records: of a store.
         fingerprint: of its data, if they are at hand; else the name of the data set decides.
     """
-    seeds, noise = record.seeds, config.data.benchmark.noise.seed
-    return (
-        record.variant == variant_of(config)
-        and (seeds.training, seeds.split) == (config.train.seed, config.data.split_seed)
-        and seeds.noise in (None, noise)
-        and record.data == data_of(config, preset_of(config))
+    wanted = (config.train.seed, config.data.split_seed)
+    return [
+        record
+        for record in repetitions_of(config, records)
+        if (record.seeds.training, record.seeds.split) == wanted
+        and record.seeds.noise in (None, config.data.benchmark.noise.seed)
         and (fingerprint is None or record.fingerprint == fingerprint)
-    )
+    ]
 
 
 def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:

@@ -32,13 +32,11 @@ def table_of(lines: Sequence[Line]) -> Table:
         }
         name = next(iter(own.values())).name
         found = [own.get(place) for place in places]
-        for whose, kind, values in (
-            ("here", "percent", [line and line.summary for line in found]),
-            ("paper", "percent", [line and line.published for line in found]),
-            ("here - paper", "points", [line and line.delta for line in found]),
-        ):
-            if whose == "here" or any(value is not None for value in values):
-                rows.append((name, whose, *(OfKind(value, kind) for value in values)))
+        rows.append((name, "here", *(OfKind(line and line.summary, "percent") for line in found)))
+        if any(line and line.published is not None for line in found):
+            rows.append((name, "paper", *(OfKind(line and line.published, "percent") for line in found)))
+        if any(line and line.delta is not None for line in found):
+            rows.append((name, "here - paper", *(OfKind(line and line.delta, "points") for line in found)))
     return Table((Column("row"), Column("whose"), *columns), tuple(rows))
 
 
