@@ -72,7 +72,7 @@ def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -
     # A map is drawn for the noise of the paper; under another one there is nothing to show.
     moved = [cell for cell in experiment.cells if cell.metrics]
     cells = [*experiment.cells, *(cell for noise in other_noises(moved) for cell in under_noise(moved, noise))]
-    runnable = [cell for cell in cells if not why_left_out(cell, scale)]
+    runnable = [cell for cell in cells if own and not why_left_out(cell, scale)]
     drawn = shared_draws(runnable, scale, own)
     held = {cell: found_of(cell, scale, own, drawn) for cell in runnable}
     found = {cell: one for cell, one in held.items() if _shows(cell, one)}

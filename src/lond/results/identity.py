@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def stored_config(config: RunConfig) -> dict[str, Any]:
     return _pruned(to_dict(config))
 
 
+@cache
 def variant_of(config: RunConfig) -> str:
     """Return the hash of the settings without seeds and paths; repetitions of one run share it."""
     chosen = {key: value for key, value in _chosen(config).items() if key not in SEEDS}
@@ -81,7 +83,8 @@ def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:
 def _chosen(config: RunConfig) -> dict[str, Any]:
     """Return the settings that are not at the method's defaults; one added later, at its default, changes nothing."""
     default = RunConfig(method=config.method, settings=settings_class(config.method)())
-    chosen = changed_settings(config, default) | {key: flat(to_dict(config))[key] for key in SEEDS}
+    settings = flat(to_dict(config))
+    chosen = changed_settings(config, default) | {key: settings[key] for key in SEEDS}
     if config.data.source:
         chosen = {key: value for key, value in chosen.items() if not key.startswith(BENCHMARK)} | {"own data": True}
     return {"method": config.method, **chosen}
