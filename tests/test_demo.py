@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 import lond.demo
+from lond.errors import LondError
 from lond.presets.benchmarks import preset
+from lond.results import read
 
 
 def short(name: str, method: str = "lond-drs"):
@@ -16,13 +18,25 @@ def short(name: str, method: str = "lond-drs"):
 
 def test_demo_trains_both_and_names_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lond.demo, "preset", short)
-    comparison = lond.demo.run_demo(tmp_path / "demo", [0, 1], threads=1)
-    assert comparison.methods == ("standard", "lond-drs")
-    assert list(comparison.rows) == list(lond.demo.FIGURES.values())
-    content = json.loads((tmp_path / "demo" / "metrics.json").read_text())
-    accuracies = [run["accuracy"] for run in content["runs"]["lond-drs"]]
-    assert content["mean"]["lond-drs"]["accuracy"] == pytest.approx(sum(accuracies) / 2)
-    assert content["seeds"] == [0, 1]
-    assert "Means of 2 training seeds" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    again = lond.demo.run_demo(tmp_path / "demo", [0, 1], threads=1)
-    assert again == comparison
+    folder = tmp_path / "demo"
+    found = lond.demo.run_demo(folder, [0, 1], threads=1)
+    assert {group.key["method"] for group in found.groups} == set(lond.demo.METHODS)
+    content = json.loads((folder / "comparison.json").read_text())
+    for row in content["rows"]:
+        accuracies = [run["accuracy"] for run in content["runs"] if run["method"] == row["method"]]
+        assert (len(accuracies), row["accuracy_mean"]) == (2, pytest.approx(sum(accuracies) / 2))
+    assert content["runs"][0].keys() >= lond.demo.TITLES.keys()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Means of 2 training seeds" in page
+    assert "Clean (" in page and "verdict foreign: recall" in page
+    assert len(read(folder / "store")) == 4
+    assert lond.demo.run_demo(folder, [0, 1], threads=1) == found
+
+
+def test_a_run_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr("lond.results.jobs.train_run", fail)
+    with pytest.raises(LondError, match="standard, seed 0: RuntimeError: no memory; lond-drs"):
+        lond.demo.run_demo(tmp_path / "demo", [0])

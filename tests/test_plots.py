@@ -15,6 +15,7 @@ import lond.plots
 from lond.errors import MissingDependencyError
 from lond.evaluate import auroc
 from lond.plots import BLACK, bin_edges, draw_curves, draw_histograms, draw_roc, import_pyplot, line_colours, title_of
+from lond.results import Record, Seeds
 from lond.runs.detection import DetectorResult
 
 FOREIGN = torch.arange(60) >= 40
@@ -22,6 +23,10 @@ FOREIGN = torch.arange(60) >= 40
 
 def result(scores: Tensor, name: str = "msp", fitted_on: str = "-") -> DetectorResult:
     return DetectorResult(name, fitted_on, {"auroc": auroc(scores, FOREIGN)}, 0.1, scores)
+
+
+def record_with(curves: dict[str, tuple[float | None, ...]]) -> Record:
+    return Record("0", "1", "disc", "digits", "sym50", "smoke", Seeds(0), {}, epochs=2, curves=curves)
 
 
 def results(count: int) -> list[DetectorResult]:
@@ -84,14 +89,13 @@ def test_curves_show_the_mean_of_the_seeds_and_shade_their_range(
 ) -> None:
     kept: list[Any] = []
     monkeypatch.setattr(lond.plots, "save_figure", lambda figure, path: kept.append(figure) or [path])
-    first = [{"epoch": 0, "accuracy": 0.2}, {"epoch": 1, "accuracy": 0.4, "auroc": 0.75}]
-    second = [{"epoch": 0, "accuracy": 0.3}, {"epoch": 1, "accuracy": 0.8, "auroc": None}]
+    first = record_with({"accuracy": (0.2, 0.4), "auroc": (None, 0.75)})
+    second = record_with({"accuracy": (0.3, 0.8), "auroc": (None, None)})
     curves = {"disc": [first, second], "sed": [second]}
-    titles = {"accuracy": "Accuracy", "fpr95": "FPR95", "auroc": "AUROC"}
-    assert draw_curves(curves, titles, tmp_path / "curves") == [tmp_path / "curves"]
+    assert draw_curves(curves, ("accuracy", "fpr95", "auroc"), tmp_path / "curves") == [tmp_path / "curves"]
     (figure,) = kept
     accuracy, ranking = figure.axes  # nobody has an fpr95: it gets no panel
-    assert [axis.get_title() for axis in figure.axes] == ["Accuracy (%)", "AUROC (%)"]
+    assert [axis.get_title() for axis in figure.axes] == ["accuracy (%)", "AUROC (%)"]
     disc, sed = accuracy.get_lines()
     assert [line.get_label() for line in (disc, sed)] == ["disc", "sed"]
     assert disc.get_xdata().tolist() == [1, 2]

@@ -6,15 +6,16 @@ random known label. Nothing is downloaded.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lond.io.json_files import read_json, write_json
+from lond.errors import LondError
 from lond.presets.benchmarks import preset
-from lond.results.report import Comparison, write_report
-from lond.runs import METRICS, load_data, train_run
+from lond.results.compare import STORE, Comparison, compare, write_tables
+from lond.results.jobs import plan
+from lond.results.report import write_report
+from lond.runs import VERDICTS, load_data
 from lond.train.runtime import RuntimeSettings
 
 METHODS = ("standard", "lond-drs")
@@ -22,43 +23,38 @@ REPORT = "report.html"
 TITLE = "Digits with unreliable labels"
 DATA = "scikit-learn's digits; 8 and 9 are unknown; 40 % of the known digits' labels are wrong, at random"
 
-FIGURES = {
+TITLES = {
     "accuracy": "accuracy on known digits",
     "auroc": "AUROC of foreign digits",
     "fpr95": "FPR95 (lower is better)",
-    "verdict_clean_precision": "verdict clean: precision",
-    "verdict_clean_recall": "verdict clean: recall",
-    "verdict_mislabelled_precision": "verdict mislabelled: precision",
-    "verdict_mislabelled_recall": "verdict mislabelled: recall",
-    "verdict_foreign_precision": "verdict foreign: precision",
-    "verdict_foreign_recall": "verdict foreign: recall",
+    **{
+        f"verdict_{verdict}_{part}": f"verdict {verdict}: {part}"
+        for verdict in ("clean", "mislabelled", "foreign")
+        for part in ("precision", "recall")
+    },
 }
-"""Figures of the demonstration, with their names in the table."""
+"""Metrics of the demonstration, with their titles in the table."""
 
 
-def run_demo(folder: Path, seeds: Sequence[int], threads: int = 0) -> Comparison:
-    """Train both methods with every seed, write figures and report; finished runs are not repeated."""
-    runs = {method: [_run(folder, method, seed, threads) for seed in seeds] for method in METHODS}
-    means = {method: _means(metrics) for method, metrics in runs.items()}
-    write_json(folder / METRICS, {"data": DATA, "seeds": list(seeds), "mean": means, "runs": runs})
-    rows = {title: [means[method].get(name) for method in METHODS] for name, title in FIGURES.items()}
-    note = "One training seed." if len(seeds) == 1 else f"Means of {len(seeds)} training seeds."
-    comparison = Comparison(TITLE, f"{DATA}. {note}", METHODS, rows)
-    samples, _, _ = load_data(preset("digits"))
-    folders = {method: folder / f"{method}-seed{seeds[0]}" for method in METHODS}
-    write_report(folder / REPORT, comparison, samples, folders, judge="lond-drs")
-    return comparison
+def run_demo(
+    folder: Path, seeds: Sequence[int], threads: int = 0, say: Callable[[str], None] = lambda text: None
+) -> Comparison:
+    """Train both methods with every seed, write tables and report; finished runs are not repeated.
+
+    Raises:
+        LondError: a run failed.
+    """
+    jobs = plan({method: preset("digits", method) for method in METHODS}, seeds, folder)
+    found = compare(jobs, TITLE, folder / STORE, runtime=RuntimeSettings(threads=threads), say=say)
+    if found.problems:
+        raise LondError("; ".join(f"{run}: {problem}" for run, problem in found.problems.items()))
+    found = replace(found, metrics=tuple(TITLES))
+    write_tables(found, folder)
+    verdicts = folder / f"{METHODS[-1]}-seed{seeds[0]}" / VERDICTS
+    write_report(folder / REPORT, found, subtitle(seeds), TITLES, load_data(jobs[0].config)[0], verdicts)
+    return found
 
 
-def _run(folder: Path, method: str, seed: int, threads: int) -> dict[str, float]:
-    config = preset("digits", method)
-    config = replace(config, train=replace(config.train, seed=seed))
-    run = folder / f"{method}-seed{seed}"
-    train_run(config, run, RuntimeSettings(threads=threads))
-    outcome = read_json(run / METRICS)
-    return {**outcome["metrics"], **outcome["verdicts"]}
-
-
-def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
-    names = [name for name in FIGURES if all(run.get(name) is not None for run in metrics)]
-    return {name: statistics.fmean(run[name] for run in metrics) for name in names}
+def subtitle(seeds: Sequence[int]) -> str:
+    """Return what the values are of: the data, and how many seeds."""
+    return f"{DATA}. {'One training seed.' if len(seeds) == 1 else f'Means of {len(seeds)} training seeds.'}"

@@ -13,8 +13,11 @@ from torch import Tensor
 from lond.errors import MissingDependencyError
 from lond.evaluate.ranking import roc_points
 from lond.io.atomic import write_atomically
+from lond.results.groups import epoch_values
+from lond.results.tables import metric_column
 
 if TYPE_CHECKING:
+    from lond.results.records import Record
     from lond.runs.detection import DetectorResult
 
 KNOWN, FOREIGN = "#2f6fde", "#c2571a"
@@ -121,36 +124,28 @@ def line_colours(count: int) -> list[Any]:
 
 
 def draw_curves(
-    curves: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]], figures: Mapping[str, str], path: Path, title: str = ""
+    curves: Mapping[str, Sequence[Record]], metrics: Sequence[str], path: Path, title: str = ""
 ) -> list[Path]:
-    """Draw figures over the epochs: one panel a figure, one line a method (mean of its seeds, their range shaded).
+    """Draw metrics over the epochs: one panel a metric, one line a method (mean of its runs, their range shaded).
 
     Args:
-        curves: method -> for each seed the records of its epochs.
-        figures: name of a share in the records -> title of its panel.
+        curves: method -> the records of its runs.
+        metrics: names of shares; one that no run has gets no panel.
         path: where to write, without suffix.
         title: what the runs have in common.
     """
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
-        drawn = {name: text for name, text in figures.items() if any(_points(runs, name) for runs in curves.values())}
+        drawn = [name for name in metrics if any(epoch_values(records, name) for records in curves.values())]
         panels = max(1, len(drawn))
         figure, axes = pyplot.subplots(1, panels, figsize=(4.6 * panels + 1.8, 3.8), squeeze=False)
         colours = line_colours(len(curves))
         figure.suptitle(title, fontsize=9)
-        for axis, (name, text) in zip(axes[0], drawn.items(), strict=False):
-            for place, (method, runs) in enumerate(curves.items()):
-                points = _points(runs, name)
-                if not points:
-                    continue
-                epochs, values = [epoch for epoch, _ in points], [values for _, values in points]
+        for axis, name in zip(axes[0], drawn, strict=False):
+            for place, (method, records) in enumerate(curves.items()):
                 style = {"color": colours[place], "ls": ("-", "--", ":")[place % 3]}
-                style["marker"] = "." if len(points) <= FEW_POINTS else ""
-                axis.plot(epochs, [sum(v) / len(v) for v in values], lw=1.4, label=method, **style)
-                if any(len(v) > 1 for v in values):
-                    low, high = [min(v) for v in values], [max(v) for v in values]
-                    axis.fill_between(epochs, low, high, color=style["color"], alpha=0.15, lw=0)
-            axis.set(xlabel="epoch", title=f"{text} (%)")
+                _draw_line(axis, epoch_values(records, name), method, style)
+            axis.set(xlabel="epoch", title=f"{metric_column(name).title} (%)")
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.grid(alpha=0.2)
         if drawn:
@@ -158,13 +153,16 @@ def draw_curves(
         return save_figure(figure, path)
 
 
-def _points(runs: Sequence[Sequence[Mapping[str, Any]]], name: str) -> list[tuple[int, list[float]]]:
-    """Return, for each epoch in which any run has the figure, its values in percent."""
-    found: dict[int, list[float]] = {}
-    for record in (record for run in runs for record in run):
-        if isinstance(record.get(name), int | float):
-            found.setdefault(record["epoch"] + 1, []).append(100 * record[name])
-    return sorted(found.items())
+def _draw_line(axis: Any, points: Sequence[tuple[int, Sequence[float]]], label: str, style: dict[str, Any]) -> None:
+    """Draw the mean of each epoch's shares, in percent, and shade their range where there are several."""
+    if not points:
+        return
+    epochs, values = [epoch for epoch, _ in points], [[100 * value for value in values] for _, values in points]
+    marker = "." if len(points) <= FEW_POINTS else ""
+    axis.plot(epochs, [sum(v) / len(v) for v in values], lw=1.4, label=label, marker=marker, **style)
+    if any(len(v) > 1 for v in values):
+        low, high = [min(v) for v in values], [max(v) for v in values]
+        axis.fill_between(epochs, low, high, color=style["color"], alpha=0.15, lw=0)
 
 
 def save_figure(figure: Any, path: Path) -> list[Path]:

@@ -88,12 +88,12 @@ def test_filters(store: Path, lond: Call) -> None:
 
 
 def test_groups_in_every_format(store: Path, lond: Call) -> None:
-    arguments = ["results", store, "--by", "method,data,noise", "--figures", "accuracy,msp.auroc"]
+    arguments = ["results", store, "--by", "method,data,noise", "--metrics", "accuracy,msp.auroc"]
     code, out, error = lond(*arguments)
     assert (code, error) == (0, "")
     assert "54.00 ± 7.07" in out
     assert "70.00 (n=1)" in out
-    assert "accuracy_mean,accuracy_std,accuracy_n" in lond(*arguments, "--format", "csv")[1]
+    assert "accuracy_mean,accuracy_sd,accuracy_n" in lond(*arguments, "--format", "csv")[1]
     assert "| lond-drs | mini80 | sym50 | 2 | 54.00 ± 7.07 |" in lond(*arguments, "--format", "markdown")[1]
     assert r"54.00 $\pm$ 7.07" in lond(*arguments, "--format", "latex")[1]
     assert json.loads(lond(*arguments, "--format", "json")[1])[0]["accuracy_n"] == 2
@@ -137,7 +137,7 @@ def test_damaged_files_are_noted(store: Path, lond: Call) -> None:
         (["{empty}"], "holds no records; store finished runs with: lond results add"),
         (["{store}", "--by", "weather"], "cannot be grouped by 'weather'"),
         (["{store}", "--format", "pdf"], "no format 'pdf'; choose one of: table, csv"),
-        (["{store}", "--figures", "acuracy"], "no run has a figure 'acuracy'; there are, for example: accuracy"),
+        (["{store}", "--figures", "acuracy"], "no run has a metric 'acuracy'; there are, for example: accuracy"),
         (["{store}", "--seed", "one"], "--seed needs whole numbers"),
         (["{store}", "{empty}"], "name one store"),
         (["{store}", "--store", "{empty}"], "name one store"),

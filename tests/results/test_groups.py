@@ -26,6 +26,7 @@ from lond.results import (
     to_rows,
     variant_of,
 )
+from lond.results.groups import epoch_values, over_last
 
 ACCURACY = {0: 0.5, 1: 0.6, 2: 0.55}
 
@@ -86,6 +87,24 @@ def test_a_figure_that_could_not_be_computed_does_not_count(records: list[Record
     assert one.summary("accuracy").lacking == 1
 
 
+def test_metrics_over_fewer_epochs_by_hand(records: list[Record]) -> None:
+    shorter = over_last(records[0], 2)
+    assert shorter.mean_over_last == 2
+    assert shorter.metrics["accuracy"] == pytest.approx((0.49 + 0.5) / 2)
+    assert shorter.metrics["auroc"] == pytest.approx(0.6)
+    assert over_last(records[0], 3) is records[0]
+    gap = replace(records[0], curves={"accuracy": (0.1, None, 0.3)})
+    assert (over_last(gap, 1).metrics, over_last(gap, 2).metrics) == ({"accuracy": 0.3}, {"accuracy": None})
+
+
+def test_values_by_epoch_of_runs_that_lack_some(records: list[Record]) -> None:
+    long = replace(records[0], curves={"accuracy": (0.25, 0.5, None)})
+    short = replace(records[0], curves={"accuracy": (0.75,), "auroc": (0.5,)})
+    assert epoch_values([long, short], "accuracy") == [(1, [0.25, 0.75]), (2, [0.5])]
+    assert epoch_values([long, short], "auroc") == [(1, [0.5])]
+    assert epoch_values([], "auroc") == []
+
+
 def test_what_a_group_mixes(records: list[Record], tmp_path: Path) -> None:
     assert group(records)[1].mixed() == []
     assert group(records, ["method"])[0].mixed() == [
@@ -140,7 +159,7 @@ def test_differences(records: list[Record]) -> None:
     assert differences(records[0], records[0]) == []
     found = {entry.key: entry for entry in differences(records[0], records[1])}
     assert found.keys() == {"train.seed", "accuracy", "last.accuracy", "curve accuracy"}
-    assert (found["train.seed"].kind, found["accuracy"].kind) == ("setting", "figure")
+    assert (found["train.seed"].kind, found["accuracy"].kind) == ("setting", "metric")
     assert str(found["train.seed"]) == "train.seed: 0 -> 1"
     other = {entry.key: entry.kind for entry in differences(records[0], records[4])}
     assert other["noise"] == other["scale"] == other["preset"] == "fact"

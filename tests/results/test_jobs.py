@@ -25,8 +25,8 @@ from lond.train.runtime import RuntimeSettings
 
 def test_a_worker_that_fails_or_dies_takes_nothing_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lond.results.jobs, "_train_and_tell", broken_worker.train_and_tell)
-    jobs = [Job(name, 0, RunConfig(), tmp_path / f"{name}-seed0") for name in ("broken", "dead", "good", "better")]
-    problems = {job.method: problem for job, problem in train_all(jobs, 2, RuntimeSettings("cpu"))}
+    jobs = [Job(name, RunConfig(), tmp_path / f"{name}-seed0") for name in ("broken", "dead", "good", "better")]
+    problems = {job.name: problem for job, problem in train_all(jobs, 2, RuntimeSettings("cpu"))}
     assert problems.keys() == {"broken", "dead", "good", "better"}
     assert problems["broken"] == "RuntimeError: size mismatch"
     assert problems["dead"] is not None and "exit code 3" in problems["dead"]

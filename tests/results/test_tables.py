@@ -15,14 +15,15 @@ from lond.results import Record, Summary, group, record_of
 from lond.results.tables import (
     FORMATS,
     Column,
+    OfKind,
     Table,
     as_csv,
     as_json,
     as_latex,
     as_markdown,
     differences_table,
-    figure_column,
     groups_table,
+    metric_column,
     runs_table,
     shown,
 )
@@ -44,14 +45,19 @@ def test_cells() -> None:
     assert shown(0, "text") == "0"
     assert shown(Summary(3, 0.5, 0.01), "share") == "50.00 ± 1.00"
     assert shown(Summary(1, 0.5, None, lacking=2), "share") == "50.00 (n=1)"
+    # What is in percent already is told with its n, a difference with its sign.
+    assert shown(Summary(2, 50.0, 1.0), "percent") == "50.00 ± 1.00 (n=2)"
+    assert shown(Summary(2, 0.5, 1.0), "points") == "+0.50 ± 1.00 (n=2)"
+    assert (shown(-0.5, "points"), shown(OfKind(0.5, "share"), "text")) == ("-0.50", "50.00")
+    assert shown(Summary(0, None, None), "percent") == "–"
 
 
 def test_what_is_a_share() -> None:
     for name in ("accuracy", "last.auroc", "knn.clean.fpr95", "clean_share"):
-        assert figure_column(name).kind == "share"
+        assert metric_column(name).kind == "share"
     for name in ("loss", "last.loss_prototype", "first_loss", "clean_size", "seconds"):
-        assert figure_column(name).kind == "number"
-    assert figure_column("knn.clean.auroc").title == "knn clean AUROC"
+        assert metric_column(name).kind == "number"
+    assert metric_column("knn.clean.auroc").title == "knn clean AUROC"
 
 
 def test_runs_as_csv_and_json_are_raw(records: list[Record]) -> None:
@@ -69,11 +75,11 @@ def test_groups_as_csv_and_json(records: list[Record]) -> None:
     table = groups_table(group(records), ["accuracy", "msp.auroc"])
     (row,) = json.loads(as_json(table))
     assert row["accuracy_mean"] == pytest.approx(0.54)
-    assert row["accuracy_std"] == pytest.approx(0.1 / 2**0.5)
-    assert (row["accuracy_n"], row["msp.auroc_n"], row["msp.auroc_std"], row["n"]) == (2, 1, None, 2)
+    assert row["accuracy_sd"] == pytest.approx(0.1 / 2**0.5)
+    assert (row["accuracy_n"], row["msp.auroc_n"], row["msp.auroc_sd"], row["n"]) == (2, 1, None, 2)
     (line,) = csv.DictReader(io.StringIO(as_csv(table)))
     assert line.keys() == row.keys()
-    assert line["msp.auroc_std"] == ""
+    assert line["msp.auroc_sd"] == ""
 
 
 def test_markdown(records: list[Record]) -> None:
@@ -105,7 +111,7 @@ def test_differences(records: list[Record]) -> None:
     table = differences_table(*records)
     texts = {row[1]: row for row in table.texts()}
     assert texts["train.seed"] == ["setting", "train.seed", "0", "1", "–"]
-    assert texts["accuracy"] == ["figure", "accuracy", "49.00", "59.00", "10.00"]
+    assert texts["accuracy"] == ["metric", "accuracy", "49.00", "59.00", "10.00"]
     assert texts["msp.auroc"][2:] == ["–", "70.00", "–"]
     assert not any(key.startswith(("last.", "curve")) for key in texts)
     raw = {row["key"]: row for row in json.loads(as_json(table))}
@@ -123,7 +129,7 @@ def test_settings_of_two_methods_are_not_compared(records: list[Record], tmp_pat
 def test_runs_of_other_lengths_are_compared(records: list[Record]) -> None:
     longer = replace(records[0], epochs=9)
     (row,) = differences_table(records[0], longer).texts()
-    assert row == ["figure", "epochs", "6", "9", "3"]
+    assert row == ["metric", "epochs", "6", "9", "3"]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Cell, Experiment, Sweep, panels, published_of
+from lond.paper import DATA_SETS, MEAN, SWEEPS, Cell, Experiment, Sweep, panels, published_of
 from lond.paper.cells import ABLATION
+from lond.paper.names import PRINTED_NOISE
 from lond.paper.reproduce.directions import comparisons_of, directions_table, summary_of
 from lond.paper.reproduce.filters import other_noises, under_noise
 from lond.paper.reproduce.lines import Line, cell_lines, score_of, with_averages
-from lond.paper.reproduce.names import COMPARABLE, SCALES, Scale, why_left_out
-from lond.paper.reproduce.tables import table_of
-from lond.paper.reproduce.texts import summary_text
+from lond.paper.reproduce.outputs import table_of
+from lond.paper.reproduce.scales import COMPARABLE, SCALES, Scale, why_left_out
 from lond.results.groups import Summary
 from lond.results.records import Record
-from lond.results.tables import Column, Table, as_markdown
+from lond.results.tables import TITLES, Column, Table, as_markdown, shown
 from tools.reproduced.commands import commands_of
 from tools.reproduced.facts import data_table, facts_of
 from tools.reproduced.ranking import ranked_table, same_order
 from tools.reproduced.stored import Found, found_of, shared_draws
 
-NAMES = {**{own: printed for printed, own in NOISE_NAMES.items()}, "auroc": "AUROC", "fpr95": "FPR95"}
+NAMES = PRINTED_NOISE | TITLES
 TO_COMPARE = 2
 """Rows that a comparison among our own runs needs."""
 
@@ -34,7 +34,7 @@ class Stored:
     scale: Scale
     found: Mapping[Cell, Found] = field(hash=False)
     aside: frozenset[str] = frozenset()
-    """Names of runs that fit a cell but for their settings or data."""
+    """Names of runs that fit a cell but for their data."""
 
     @property
     def records(self) -> list[Record]:
@@ -44,7 +44,7 @@ class Stored:
 
     @property
     def others(self) -> list[str]:
-        """Names of runs that were left out for their settings or data."""
+        """Names of runs that were left out for their data."""
         return sorted(self.aside - {record.name for record in self.records})
 
     @property
@@ -72,7 +72,7 @@ def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -
     # A map is drawn for the noise of the paper; under another one there is nothing to show.
     moved = [cell for cell in experiment.cells if cell.metrics]
     cells = [*experiment.cells, *(cell for noise in other_noises(moved) for cell in under_noise(moved, noise))]
-    runnable = [cell for cell in cells if not why_left_out(cell, scale)]
+    runnable = [cell for cell in cells if own and not why_left_out(cell, scale)]
     drawn = shared_draws(runnable, scale, own)
     held = {cell: found_of(cell, scale, own, drawn) for cell in runnable}
     found = {cell: one for cell, one in held.items() if _shows(cell, one)}
@@ -189,7 +189,7 @@ def _sweep(sweep: Sweep, lines: Sequence[Line]) -> Iterator[str]:
     if not held:
         return
     columns = (Column(sweep.symbol), *(Column(NAMES.get(noise, "mean of the noises")) for noise in held))
-    rows = [(f"{value:g}", *(summary_text(own[value]) for own in held.values())) for value in sweep.values]
+    rows = [(f"{value:g}", *(shown(own[value], "percent") for own in held.values())) for value in sweep.values]
     recommended = dict(zip(sweep.noises, sweep.chosen, strict=True))
     best: dict[str, tuple[str, ...]] = {
         "best here": tuple(f"{max(own, key=lambda value: own[value].mean or 0.0):g}" for own in held.values()),

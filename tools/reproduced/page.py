@@ -1,6 +1,6 @@
 """The page of what a results store holds of the paper's tables and figures: ``python -m tools.reproduced.page``.
 
-The same store always gives the same page, and no network is loaded.
+The same store always gives the same page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
 from lond.paper import EXPERIMENTS
-from lond.paper.reproduce.names import Scale
+from lond.paper.reproduce.scales import Scale
 from lond.results.store import Unusable, scan
 from tools.reproduced.blocks import block_of, stored_of
 

@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from lond.paper.reproduce.lines import Line
-from lond.paper.reproduce.texts import NONE, number_text, summary_text
 from lond.results.groups import Summary
-from lond.results.tables import Column, Table
-
-LOWER_IS_BETTER = ("fpr95", "fpr95_openood")
+from lond.results.tables import LOWER_IS_BETTER, NONE, Column, Table, shown
 
 
 def ranks(values: Mapping[str, float], lower_is_better: bool = False) -> dict[str, int]:
@@ -22,7 +19,7 @@ def ranks(values: Mapping[str, float], lower_is_better: bool = False) -> dict[st
 def ranked(lines: Sequence[Line]) -> tuple[dict[str, int], dict[str, int]]:
     """Return the ranks here and in the paper, by contender; second readings take no part.
 
-    In the paper only those are counted that have a figure here, so that both ranks are among the same.
+    In the paper only those are counted that have a value here, so that both ranks are among the same.
     """
     own = {line.row: line for line in lines if not line.reading and line.summary.mean is not None}
     lower = any(line.metric in LOWER_IS_BETTER for line in lines)
@@ -52,8 +49,8 @@ def ranked_table(lines: Sequence[Line], aurocs: Mapping[str, Summary] | None = N
     for line, _ in sorted(found, key=lambda pair: pair[1] if lower else -pair[1]):
         own = "" if line.reading else line.row
         places = (str(order.get(own, NONE)) for order in (here, paper))
-        figures = summary_text(line.summary), number_text(line.published), number_text(line.delta, "+.2f")
-        beside = (summary_text(aurocs.get(line.row)),) if aurocs else ()
-        rows.append((line.name, *figures, *places, *beside))
+        values = shown(line.summary, "percent"), shown(line.published, "percent"), shown(line.delta, "points")
+        beside = (shown(aurocs.get(line.row), "percent"),) if aurocs else ()
+        rows.append((line.name, *values, *places, *beside))
     titles = ("contender", "here", "paper", "here - paper", "rank here", "rank in the paper")
     return Table(tuple(map(Column, (*titles, *(("AUROC here",) if aurocs else ())))), tuple(rows))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from PIL import Image
 
 from lond.audit.page.columns import sureness
-from lond.audit.page.style import LOOKS, RATES, class_rates, read_rate, shown
+from lond.audit.page.style import RATES, class_rates, read_rate
 from lond.audit.page.write import Page, write_page
 from lond.audit.saved import picture_of_file, read_page, read_summary, writable
 from lond.audit.table import AuditTable, read_csv, write_csv, write_parquet
@@ -20,6 +20,7 @@ from lond.data.options import optional_import
 from lond.errors import ConfigError, DataError, MissingDependencyError
 from lond.io.json_files import write_json
 from lond.types import Verdict
+from lond.webpage.style import LOOKS, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import known_names, out, seed_numbers, threads_of_a_run
+from lond.cli.shared import known_names, print_table, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from lond.results.compare import Report
     from lond.results.jobs import Job
 
 
@@ -38,8 +37,8 @@ def compare(
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
     from lond.methods import ALL_METHODS
     from lond.presets.options import base_config, check_overrides, overrides_of, scaled
+    from lond.results.compare import STORE, draw, write_tables
     from lond.results.compare import compare as run_comparison
-    from lond.results.compare import draw, write_tables
     from lond.results.jobs import plan
     from lond.train.runtime import RuntimeSettings
 
@@ -54,45 +53,28 @@ def compare(
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
     try:
-        report = run_comparison(
-            planned,
-            (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else ""),
-            workers=jobs,
-            runtime=runtime,
-            say=lambda text: out.print(text, markup=False, soft_wrap=True),
-        )
+        title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")
+        found = run_comparison(planned, title, folder / STORE, workers=jobs, runtime=runtime, say=say)
     except KeyboardInterrupt:
-        out.print("stopped; the same command goes on with what is missing")
+        say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
-    _print_comparison(report, folder, planned)
-    written = write_tables(report, folder)
+    heading = f"{found.title}, means over the last {found.mean_over_last} epoch(s) of every run"
+    print_table(found.table, heading, ("epochs", "batch_size"))
+    _note_others(folder, planned)
+    written = write_tables(found, folder)
     try:
-        written += draw(report, folder)
+        written += draw(found, folder)
     except MissingDependencyError as error:
-        out.print(f"note: no figure: {error}", markup=False, soft_wrap=True)
-    out.print(f"written: {', '.join(map(str, written))}", markup=False, soft_wrap=True)
-    if any(row.problems for row in report.rows):
+        say(f"note: no figure: {error}")
+    say(f"written: {', '.join(map(str, written))}")
+    if found.problems:
         raise typer.Exit(1)
 
 
-def _print_comparison(report: Report, folder: Path, planned: list[Job]) -> None:
-    """Print the table without empty columns, and say what else lies in the folder."""
-    from rich.markup import escape
-    from rich.table import Column, Table
+def _note_others(folder: Path, planned: list[Job]) -> None:
+    """Name the runs in the folder that the table does not show."""
+    from lond.runs.folder import METRICS
 
-    from lond.results.compare import FIGURES, cells
-    from lond.runs import METRICS
-
-    titles = ["method", "seeds", *FIGURES.values(), "steps", "s/epoch"]
-    rows = [cells(row) for row in report.rows]
-    used = [at for at in range(len(titles)) if at < 2 or any(row[at] != "–" for row in rows)]
-    table = Table(*(Column(titles[at], no_wrap=at == 0) for at in used), title=escape(report.title))
-    for row in rows:
-        table.add_row(*(row[at] for at in used))
-    out.print(table)
-    window = max((row.mean_over_last for row in report.rows), default=0)
-    out.print(f"means over the last {window} epoch(s) of every run")
     others = {path.parent for path in folder.glob(f"*/{METRICS}")} - {job.folder for job in planned}
     if others:
-        names = ", ".join(sorted(path.name for path in others))
-        out.print(f"note: not in this table, but in the folder: {names}", markup=False, soft_wrap=True)
+        say(f"note: not in this table, but in the folder: {', '.join(sorted(path.name for path in others))}")

@@ -7,23 +7,19 @@ from typing import Annotated
 
 import typer
 
-from lond.cli.shared import out, seed_numbers
+from lond.cli.shared import print_table, say, seed_numbers
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, figures and report.")] = Path("runs/demo"),
+    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, tables and report.")] = Path("runs/demo"),
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Train plain cross-entropy and LOND-DRS on scikit-learn's digits with noisy labels and compare them."""
-    from rich.table import Table
+    from lond.demo import REPORT, TITLES, run_demo, subtitle
+    from lond.results.tables import metrics_table
 
-    from lond.demo import REPORT, run_demo
-    from lond.runs import METRICS
-
-    comparison = run_demo(folder, seed_numbers(seeds), threads)
-    table = Table("", *comparison.methods, title=comparison.title, caption=comparison.subtitle)
-    for title, values in comparison.rows.items():
-        table.add_row(title, *("–" if value is None else f"{100 * value:.1f} %" for value in values))
-    out.print(table)
-    out.print(f"figures: {folder / METRICS}\nreport:  {folder / REPORT}", soft_wrap=True)
+    numbers = seed_numbers(seeds)
+    found = run_demo(folder, numbers, threads, say)
+    print_table(metrics_table(found.groups, TITLES), f"{found.title}, in percent. {subtitle(numbers)}")
+    say(f"tables: {folder / 'comparison.md'}, .csv, .json\nreport: {folder / REPORT}")

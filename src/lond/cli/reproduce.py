@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numbers, threads_of_a_run
+from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, say, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, LondError, MissingDependencyError
 
 if TYPE_CHECKING:
     from lond.paper.reproduce.lines import Line
     from lond.paper.reproduce.maps import EmbeddingMap
-    from lond.paper.reproduce.planning import Plan
-    from lond.paper.reproduce.running import Outcome
-    from lond.results.tables import Table as Figures
+    from lond.paper.reproduce.planning import Run, RunPlan
+    from lond.results.batch import Outcome
     from lond.train.runtime import RuntimeSettings
 
 WEB_FOLDER = "web-digits"
@@ -57,9 +56,9 @@ def reproduce(
     from lond.paper import experiment
     from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.planning import plan_experiment, without_data
-    from lond.paper.reproduce.running import carry_out, missing_runs, store_notes
     from lond.paper.reproduce.smoke_data import make_web_folder
     from lond.presets.scales import Places, checked_scale
+    from lond.results.batch import carry_out, store_notes
     from lond.train.runtime import RuntimeSettings
 
     wanted, scale = experiment(name), checked_scale(scale_name)
@@ -74,12 +73,12 @@ def reproduce(
         return
     for option, place in (("--out", folder), ("--store", store)):
         make_folder(place, option)
-    plan = without_data(plan, missing_runs(plan, store))
+    plan = without_data(plan, _missing(plan, store))
     if any(run.config.data.source for run in plan.runs):
         make_web_folder(places.web_folder)
     _ask(plan, store, runtime, jobs, yes)
     try:
-        outcome = carry_out(plan, store, root, workers=jobs, runtime=runtime, say=say)
+        outcome = carry_out(plan.runs, store, workers=jobs, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what is missing")
@@ -88,12 +87,18 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
+def _missing(plan: RunPlan, store: Path) -> list[Run]:
+    from lond.results.batch import missing_jobs, stored_records
+
+    return missing_jobs(plan.runs, stored_records(plan.runs, store))
+
+
+def _write(plan: RunPlan, outcome: Outcome, root: str, target: Path, runtime: RuntimeSettings) -> None:
     """Print the table, and write it with its figures."""
     from lond.paper import panels
     from lond.paper.reproduce.drawing import CURVES
     from lond.paper.reproduce.lines import lines_of
-    from lond.paper.reproduce.tables import heading, notes_of, table_of, tasks_table, write_tables
+    from lond.paper.reproduce.outputs import heading, notes_of, table_of, tasks_table, write_tables
 
     shows = panels(plan.experiment.name)
     if not plan.experiment.cells and shows:
@@ -102,7 +107,7 @@ def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: Runti
     lines = lines_of(plan, outcome)
     maps = _maps(plan, outcome, root, runtime)
     if lines or not plan.experiment.cells:
-        _print(heading(plan), table_of(lines) if plan.experiment.cells else tasks_table())
+        print_table(table_of(lines) if plan.experiment.cells else tasks_table(), heading(plan))
     for note in notes_of(plan, outcome):
         say(f"note: {note}")
     target.mkdir(parents=True, exist_ok=True)
@@ -116,7 +121,7 @@ def _write(plan: Plan, outcome: Outcome, root: str, target: Path, runtime: Runti
     say(f"written: {', '.join(map(str, written))}")
 
 
-def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
+def _maps(plan: RunPlan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> dict[str, EmbeddingMap]:
     """Return a map of each contender that needs one, of the first seed."""
     from lond.paper.reproduce.maps import map_of
 
@@ -133,7 +138,7 @@ def _maps(plan: Plan, outcome: Outcome, root: str, runtime: RuntimeSettings) -> 
 
 
 def _draw(
-    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
+    plan: RunPlan, outcome: Outcome, lines: Sequence[Line], maps: dict[str, EmbeddingMap], target: Path
 ) -> list[Path]:
     from lond.paper.reproduce.drawing import draw_experiment
 
@@ -144,12 +149,11 @@ def _draw(
         return []
 
 
-def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
+def _ask(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
     """Say how long it will take, and ask before more than an hour."""
     from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
-    from lond.paper.reproduce.running import missing_runs
 
-    missing = missing_runs(plan, store)
+    missing = _missing(plan, store)
     if not missing or plan.scale == "smoke":
         return
     seconds = estimated_seconds(missing, store, runtime, jobs)
@@ -164,23 +168,24 @@ def _ask(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool
         raise typer.Exit(1)
 
 
-def _describe(plan: Plan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
+def _describe(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int) -> None:
     """Print the runs of a plan, and what is known about them."""
     from rich.markup import escape
     from rich.table import Column, Table
 
     from lond.paper.reproduce.estimate import estimate_text, estimated_seconds
+    from lond.paper.reproduce.outputs import heading, left_out_notes
     from lond.paper.reproduce.planning import data_problems
-    from lond.paper.reproduce.running import is_begun, is_finished, missing_runs, stored_records
-    from lond.paper.reproduce.tables import heading, left_out_notes
+    from lond.results.batch import missing_jobs, stored_records
 
     say(heading(plan))
-    stored, missing = stored_records(plan.runs, store), missing_runs(plan, store)
+    stored = stored_records(plan.runs, store)
+    missing = missing_jobs(plan.runs, stored)
     table = Table("run", "seed", "for", Column("cells", justify="right"), "state")
     for run in plan.runs:
-        state = "cut" if is_begun(run) else "to train"
+        state = "cut" if run.begun else "to train"
         if run not in missing:
-            state = "finished" if is_finished(run) else "stored"
+            state = "finished" if run.finished else "stored"
         elif run in stored:
             state = "to train again: what is stored is not enough"
         table.add_row(escape(run.name), str(run.seed), escape(run.users), str(len(run.cells)), state)
@@ -199,7 +204,7 @@ def _list(name: str) -> None:
 
     from lond.paper import EXPERIMENTS, experiment
     from lond.paper.reproduce.filters import choices
-    from lond.paper.reproduce.names import SCALES
+    from lond.paper.reproduce.scales import SCALES
 
     for one in [experiment(name)] if name else EXPERIMENTS.values():
         what = choices(one.cells) or "nothing to run"
@@ -207,15 +212,3 @@ def _list(name: str) -> None:
             f"[bold]{one.name}[/bold] {escape(one.title)} ({len(one.cells)} cells): {escape(what)}", soft_wrap=True
         )
     out.print(f"scales: {escape('; '.join(f'{scale}: {text}' for scale, text in SCALES.items()))}", soft_wrap=True)
-
-
-def _print(title: str, figures: Figures) -> None:
-    """Print a table; a wide one is folded by the terminal, the files hold it whole."""
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    table = Table(*(Column(escape(column.title), overflow="fold") for column in figures.columns))
-    for row in figures.texts():
-        table.add_row(*map(escape, row))
-    say(title)
-    print_whole(table)

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from lond.cli.shared import STORE, LazyConsole, out, print_whole, say, split
+from lond.cli.shared import STORE, LazyConsole, out, print_table, say, split
 from lond.errors import ConfigError, DataError, LondError
 from lond.results.choose import find, select
 from lond.results.groups import group
 from lond.results.records import Machine, Record
 from lond.results.store import named_as_stored, scan, write
-from lond.results.tables import FIGURES, FORMATS, Table, differences_table, groups_table, runs_table
+from lond.results.tables import FORMATS, METRICS, Table, differences_table, groups_table, runs_table
 
 notes = LazyConsole(stderr=True)
 
@@ -43,9 +43,9 @@ def results(
     by: Annotated[
         str, typer.Option(help="Mean and deviation of runs that agree in these, e.g. method,data,noise.")
     ] = "",
-    figures: Annotated[
-        str, typer.Option(help="Figures to show, e.g. accuracy,last.accuracy,knn.clean.auroc.")
-    ] = ",".join(FIGURES),
+    metrics: Annotated[
+        str, typer.Option("--metrics", "--figures", help="Metrics, e.g. accuracy,last.accuracy,knn.clean.auroc.")
+    ] = ",".join(METRICS),
     form: Annotated[str, typer.Option("--format", help="table, csv, markdown, latex or json.")] = TABLE,
     compare: Annotated[tuple[str, str], typer.Option(metavar="A B", help="Two records by name: what differs.")] = (
         "",
@@ -75,7 +75,7 @@ def results(
         first, second = (find(chosen, name) for name in compare)
         _show(differences_table(first, second), form)
         return
-    asked = _checked_figures(split(figures), chosen)
+    asked = _checked_metrics(split(metrics), chosen)
     if not by:
         _show(runs_table(chosen, asked), form, IN_THE_NAME)
         return
@@ -141,38 +141,22 @@ def _chosen(records: list[Record], *, seed: str, **asked: str) -> list[Record]:
     return chosen
 
 
-def _checked_figures(names: list[str], records: Sequence[Record]) -> list[str]:
-    known = dict.fromkeys(name for record in records for name, _ in record.figures())
-    unknown = [name for name in names if name not in known and name not in FIGURES]
+def _checked_metrics(names: list[str], records: Sequence[Record]) -> list[str]:
+    known = dict.fromkeys(name for record in records for name, _ in record.values())
+    unknown = [name for name in names if name not in known and name not in METRICS]
     if unknown:
         near = difflib.get_close_matches(unknown[0], known, n=5, cutoff=0.3)
-        raise ConfigError(f"no run has a figure {unknown[0]!r}; there are, for example: {', '.join(near or FIGURES)}")
+        raise ConfigError(f"no run has a metric {unknown[0]!r}; there are, for example: {', '.join(near or METRICS)}")
     return names
 
 
 def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
-    """Print a table; on a terminal without some columns and without empty ones."""
-    from rich.markup import escape
-    from rich.table import Column as RichColumn
-    from rich.table import Table as RichTable
-
     if form != TABLE:
         typer.echo(FORMATS[form](table), nl=False)
-        return
-    if not table.rows:
+    elif not table.rows:
         out.print("no differences")
-        return
-    texts = table.texts()
-    used = [
-        at
-        for at, column in enumerate(table.columns)
-        if column.name not in left_out and any(row[at] != "–" for row in texts)
-    ]
-    columns = (RichColumn(escape(table.columns[at].title), overflow="fold") for at in used)
-    shown = RichTable(*columns)
-    for row in texts:
-        shown.add_row(*(escape(row[at]) for at in used))
-    print_whole(shown)
+    else:
+        print_table(table, left_out=left_out)
 
 
 def _note(text: str) -> None:

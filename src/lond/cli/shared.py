@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from lond.results.tables import Table as Results
+
     LazyConsole = Console
 else:
 
@@ -47,6 +49,27 @@ def say(text: str) -> None:
 def print_whole(table: Table) -> None:
     """Print a table; where nobody looks at a screen no name in it is broken."""
     (out if out.is_terminal else LazyConsole(width=WIDE)).print(table)
+
+
+def print_table(results: Results, title: str = "", left_out: Collection[str] = ()) -> None:
+    """Print a table of results, without some columns and without empty ones; a terminal folds a wide one."""
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from lond.results.tables import NONE
+
+    texts = results.texts()
+    used = [
+        at
+        for at, column in enumerate(results.columns)
+        if column.name not in left_out and any(row[at] != NONE for row in texts)
+    ]
+    table = Table(*(Column(escape(results.columns[at].title), overflow="fold") for at in used))
+    for row in texts:
+        table.add_row(*(escape(row[at]) for at in used))
+    if title:
+        say(title)
+    print_whole(table)
 
 
 def print_figures(title: str, figures: Mapping[str, float]) -> None:

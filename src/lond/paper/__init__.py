@@ -5,9 +5,9 @@ Importing it loads no network; ``lond.presets.paper_cells`` turns cells into con
 
 from lond.paper.experiments import APPENDIX, EXPERIMENTS, all_cells, experiment
 from lond.paper.figures import PANELS, SWEEPS, Panel, Sweep, panels
-from lond.paper.names import DATA_SETS, DETECTOR_NAMES, METHOD_NAMES, NOISE_NAMES, TASKS, VENUES, Task
+from lond.paper.names import DATA_SETS, DETECTOR_NAMES, METHOD_NAMES, NOISE_NAMES, TASKS, VENUES, PaperTask
+from lond.paper.published import PUBLISHED, published_of, table
 from lond.paper.records import MEAN, Cell, DataSet, Experiment, Published
-from lond.paper.tables import PUBLISHED, published_of, table
 
 __all__ = [
     "APPENDIX",
@@ -26,9 +26,9 @@ __all__ = [
     "DataSet",
     "Experiment",
     "Panel",
+    "PaperTask",
     "Published",
     "Sweep",
-    "Task",
     "all_cells",
     "experiment",
     "panels",

@@ -7,8 +7,8 @@ from typing import Any
 
 from lond.paper.figures import SCORE, SWEEPS
 from lond.paper.names import DATA_SETS
+from lond.paper.published import table
 from lond.paper.records import Cell, Value
-from lond.paper.tables import table
 
 ABLATION: dict[str, dict[str, Value]] = {
     "(1).Warmup": {"settings.warmup_epochs": 300},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lond.errors import ConfigError
 from lond.paper.cells import map_cells, open_noise_cells, selection_cells, sweep_cells, table_cells
+from lond.paper.published import NOTES
 from lond.paper.records import MEAN, Cell, Experiment
-from lond.paper.tables import NOTES
 
 VALIDATION = (
     "the detectors are given CIFAR-100 validation images of the known classes, set up as in OpenOOD; which and "

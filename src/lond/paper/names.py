@@ -54,6 +54,9 @@ VENUES = {
 NOISE_NAMES = {"Sym-20%": "sym20", "Sym-50%": "sym50", "Sym-80%": "sym80", "Asym-40%": "asym40"}
 """Printed noise -> our name; the rate is that of closed-set noise among the images of known classes."""
 
+PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
+"""Our name -> printed noise."""
+
 CIFAR_NOISES = ("sym20", "sym80", "asym40")
 """The three cases of every table on CIFAR100N and CIFAR80N."""
 
@@ -77,7 +80,7 @@ OPENED_SETS = tuple(name for name, data in DATA_SETS.items() if data.open_set)
 
 
 @dataclass(frozen=True)
-class Task:
+class PaperTask:
     """A row of table 5: which noise is in the training set, and whether foreign images are in the test set."""
 
     name: str
@@ -87,8 +90,8 @@ class Task:
 
 
 TASKS = (
-    Task("LOND", closed_in_training=True, open_in_training=True, open_in_test=True),
-    Task("LCND", closed_in_training=True, open_in_training=False, open_in_test=False),
-    Task("LRND", closed_in_training=True, open_in_training=True, open_in_test=False),
+    PaperTask("LOND", closed_in_training=True, open_in_training=True, open_in_test=True),
+    PaperTask("LCND", closed_in_training=True, open_in_training=False, open_in_test=False),
+    PaperTask("LRND", closed_in_training=True, open_in_training=True, open_in_test=False),
 )
 """Table 5: open-world, closed-world and real-world noisy data."""

@@ -11,14 +11,14 @@ MEAN = "mean"
 """Stands for the data set, the noise or the metric that a printed average runs over."""
 
 Source = Literal["own", "re-run", "copied"]
-"""The authors' own method; another method, run by them; a figure copied from an earlier paper."""
+"""The authors' own method; another method, run by them; a value copied from an earlier paper."""
 
 Value = bool | int | float | str
 
 
 @dataclass(frozen=True)
 class Published:
-    """One printed figure, in percent. The paper prints no deviations."""
+    """One printed value, in percent. The paper prints no deviations."""
 
     experiment: str
     """"table1" ... "table8"."""
@@ -41,7 +41,7 @@ class Published:
 
     @property
     def is_mean(self) -> bool:
-        """Whether the figure is an average of other printed ones."""
+        """Whether the value is an average of other printed ones."""
         return MEAN in (self.data, self.noise, self.metric)
 
 
@@ -79,6 +79,11 @@ class Cell:
     missing: str = ""
     """What the program lacks to run the cell; "" if it can be run."""
 
+    @property
+    def name(self) -> str:
+        """The contender, with its reading if there are several."""
+        return f"{self.row} ({self.reading})" if self.reading else self.row
+
     def texts(self) -> dict[str, str]:
         """Return the overrides as ``--set`` and ``lond.config.with_overrides`` take them."""
         return {key: value if isinstance(value, str) else json.dumps(value) for key, value in self.overrides.items()}
@@ -95,4 +100,4 @@ class Experiment:
     title: str
     cells: tuple[Cell, ...]
     remarks: tuple[str, ...] = ()
-    """What the paper leaves open, and where its figures do not agree."""
+    """What the paper leaves open, and where its values do not agree."""

@@ -10,7 +10,7 @@ from lond.config import DataSettings, NetSettings, RunConfig, with_overrides
 from lond.data.options import ReadOptions
 from lond.errors import ConfigError
 from lond.paper import Cell
-from lond.paper.reproduce.names import AVERAGED, LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
+from lond.paper.reproduce.scales import AVERAGED, LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
 from lond.presets.benchmarks import digits, preset
 from lond.presets.features import on_frozen
 from lond.presets.naming import mini80_of

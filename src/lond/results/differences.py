@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lond.results.records import Record
 
-Kind = Literal["setting", "fact", "figure"]
+Kind = Literal["setting", "fact", "metric"]
 
 TAGS = ("preset", "data", "noise", "scale")
 """What whoever stored a run said about it."""
@@ -29,11 +29,11 @@ class Difference:
 
 
 def differences(first: Record, second: Record) -> list[Difference]:
-    """Return all that differs: settings, facts (tags, data, versions, machine), figures; times do not count."""
+    """Return all that differs: settings, facts (tags, data, versions, machine), metrics; times do not count."""
     return [
         *_compared("setting", flat(first.config), flat(second.config)),
         *_compared("fact", _facts(first), _facts(second)),
-        *_compared("figure", _figures(first), _figures(second)),
+        *_compared("metric", _metrics(first), _metrics(second)),
     ]
 
 
@@ -64,11 +64,7 @@ def _facts(record: Record) -> dict[str, Any]:
     return facts | flat({"data": {name: vars(part) for name, part in record.fingerprint.items()}})
 
 
-def _figures(record: Record) -> dict[str, Any]:
-    figures: dict[str, Any] = {
-        "epochs": record.epochs,
-        "mean_over_last": record.mean_over_last,
-        **dict(record.figures()),
-    }
-    figures.pop("seconds")
-    return figures | {f"curve {name}": curve for name, curve in record.curves.items()}
+def _metrics(record: Record) -> dict[str, Any]:
+    timeless = {name: value for name, value in record.values() if not name.startswith("seconds")}
+    lengths = {"epochs": record.epochs, "mean_over_last": record.mean_over_last}
+    return lengths | timeless | {f"curve {name}": curve for name, curve in record.curves.items()}

@@ -13,7 +13,7 @@ from lond.errors import ConfigError, DataError
 from lond.io.json_files import plain, read_json, read_json_lines
 from lond.presets.naming import baseline_of, data_of, noise_of, preset_of, scale_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
-from lond.results.records import DataPart, DetectorRecord, Figures, Machine, Record, Scale, Seeds
+from lond.results.records import DataPart, DetectorRecord, Machine, Metrics, Record, Scale, Seeds
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, folder_config
 from lond.train.loop import CHECKPOINT, LOG
 
@@ -21,7 +21,7 @@ CURVES = (
     "loss", "accuracy", "auroc", "fpr95", "label_accuracy", "corrected_accuracy",
     "clean_precision", "clean_recall", "closed_precision", "closed_recall", "open_precision", "open_recall",
 )  # fmt: skip
-"""Figures that are kept epoch by epoch, where a run has them."""
+"""Metrics that are kept epoch by epoch, where a run has them."""
 
 DETECTORS = ("detect/detectors.json", "detectors.json")
 """Where the comparison of detectors may lie in a run's folder."""
@@ -82,8 +82,7 @@ def _record(
     preset = preset_of(config, preset)
     baseline = baseline or baseline_of(config, preset)
     drawn = manifest["noise"].get("noise")
-    known = ("images", "pixels_sha256", "labels_sha256")
-    fingerprint = {name: DataPart(*(part[key] for key in known)) for name, part in manifest["data"].items()}
+    fingerprint = fingerprint_of(manifest)
     return Record(
         identity=identity_of(config, fingerprint),
         variant=variant_of(config),
@@ -113,13 +112,19 @@ def _record(
     )
 
 
+def fingerprint_of(manifest: dict[str, Any]) -> dict[str, DataPart]:
+    """Return what a run's manifest says of the images and labels of its training and test set."""
+    known = ("images", "pixels_sha256", "labels_sha256")
+    return {name: DataPart(*(part[key] for key in known)) for name, part in manifest["data"].items()}
+
+
 def _machine(manifest: dict[str, Any], given: Machine) -> Machine:
     told = {name: value for name, value in vars(given).items() if value is not None}
     return Machine(**(manifest.get("machine", {}) | told))
 
 
-def _numbers(figures: dict[str, Any]) -> Figures:
-    return {key: None if (number := plain(value)) is None else float(number) for key, value in figures.items()}
+def _numbers(values: dict[str, Any]) -> Metrics:
+    return {key: None if (number := plain(value)) is None else float(number) for key, value in values.items()}
 
 
 def _curves(history: Sequence[dict[str, Any]]) -> dict[str, tuple[float | None, ...]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from lond.errors import ConfigError
 from lond.results.differences import flat
@@ -19,20 +20,20 @@ PLAIN: tuple[str, ...] = ("method", "data", "noise", "scale")
 
 @dataclass(frozen=True)
 class Summary:
-    """A figure over n runs: mean, and sample standard deviation (None for fewer than two)."""
+    """A metric over n runs: mean, and sample standard deviation (None for fewer than two)."""
 
     n: int
     mean: float | None
     deviation: float | None
     lacking: int = 0
-    """Runs beside the n that have no such figure."""
+    """Runs beside the n that have no such value."""
 
 
 @dataclass(frozen=True)
 class Group:
     """Records that agree in the fields they are grouped by."""
 
-    key: dict[str, str]
+    key: dict[str, Any]
     records: tuple[Record, ...]
 
     @property
@@ -40,9 +41,9 @@ class Group:
         """Number of runs."""
         return len(self.records)
 
-    def summary(self, figure: str) -> Summary:
-        """Return a figure's mean and deviation over the runs that have it."""
-        values = [value for record in self.records if (value := record.value(figure)) is not None]
+    def summary(self, metric: str) -> Summary:
+        """Return a metric's mean and deviation over the runs that have it."""
+        values = [value for record in self.records if (value := record.value(metric)) is not None]
         return summarise(values, self.n - len(values))
 
     def mixed(self) -> list[str]:
@@ -93,3 +94,23 @@ def summarise(values: Sequence[float], lacking: int = 0) -> Summary:
         statistics.stdev(values) if len(values) > 1 else None,
         lacking,
     )
+
+
+def over_last(record: Record, epochs: int) -> Record:
+    """Return a record whose metrics are means over so many last epochs, as far as its curves tell them."""
+    if epochs == record.mean_over_last:
+        return record
+    last = {name: curve[-epochs:] for name, curve in record.curves.items() if name in record.metrics}
+    held = {name: [value for value in values if value is not None] for name, values in last.items()}
+    means = {name: summarise(values).mean if len(values) == epochs else None for name, values in held.items()}
+    return replace(record, metrics=means, mean_over_last=epochs)
+
+
+def epoch_values(records: Iterable[Record], metric: str) -> list[tuple[int, list[float]]]:
+    """Return the epochs, counted from 1, in which any run has a metric, each with the values of those runs."""
+    found: dict[int, list[float]] = {}
+    for curve in (record.curves.get(metric, ()) for record in records):
+        for epoch, value in enumerate(curve, start=1):
+            if value is not None:
+                found.setdefault(epoch, []).append(value)
+    return sorted(found.items())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lond.config import RunConfig, settings_class, to_dict
+from lond.presets.naming import data_of, preset_of
 from lond.results.differences import flat
-from lond.results.records import SEEDS, DataPart
+from lond.results.records import SEEDS, DataPart, Record
 from lond.runs.folder import PLACES
 
 PATHS = {
@@ -33,6 +35,7 @@ def stored_config(config: RunConfig) -> dict[str, Any]:
     return _pruned(to_dict(config))
 
 
+@cache
 def variant_of(config: RunConfig) -> str:
     """Return the hash of the settings without seeds and paths; repetitions of one run share it."""
     chosen = {key: value for key, value in _chosen(config).items() if key not in SEEDS}
@@ -42,6 +45,32 @@ def variant_of(config: RunConfig) -> str:
 def identity_of(config: RunConfig, fingerprint: Mapping[str, DataPart]) -> str:
     """Return the hash of the settings, seeds included, and of the data."""
     return _hash({"settings": _chosen(config), "data": {name: asdict(part) for name, part in fingerprint.items()}})
+
+
+def repetitions_of(config: RunConfig, records: Iterable[Record]) -> list[Record]:
+    """Return the records of a configuration: the same settings and data set, whatever their seeds."""
+    variant, data = variant_of(config), data_of(config, preset_of(config))
+    return [record for record in records if (record.variant, record.data) == (variant, data)]
+
+
+def runs_of(
+    config: RunConfig, records: Iterable[Record], fingerprint: Mapping[str, DataPart] | None = None
+) -> list[Record]:
+    """Return the repetitions of a configuration that have its seeds, too.
+
+    Args:
+        config: the run that is wanted.
+        records: of a store.
+        fingerprint: of its data, if they are at hand; else the name of the data set decides.
+    """
+    wanted = (config.train.seed, config.data.split_seed)
+    return [
+        record
+        for record in repetitions_of(config, records)
+        if (record.seeds.training, record.seeds.split) == wanted
+        and record.seeds.noise in (None, config.data.benchmark.noise.seed)
+        and (fingerprint is None or record.fingerprint == fingerprint)
+    ]
 
 
 def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:
@@ -54,7 +83,8 @@ def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:
 def _chosen(config: RunConfig) -> dict[str, Any]:
     """Return the settings that are not at the method's defaults; one added later, at its default, changes nothing."""
     default = RunConfig(method=config.method, settings=settings_class(config.method)())
-    chosen = changed_settings(config, default) | {key: flat(to_dict(config))[key] for key in SEEDS}
+    settings = flat(to_dict(config))
+    chosen = changed_settings(config, default) | {key: settings[key] for key in SEEDS}
     if config.data.source:
         chosen = {key: value for key, value in chosen.items() if not key.startswith(BENCHMARK)} | {"own data": True}
     return {"method": config.method, **chosen}

@@ -1,4 +1,4 @@
-"""Runs that belong together: planned, checked before any work, trained one after the other or side by side."""
+"""Runs that belong together: planned, and trained one after the other or side by side."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from lond.config import RunConfig
 from lond.errors import ConfigError, LondError
 from lond.methods import ALL_METHODS, Method
 from lond.nets.backbones import ALL_BACKBONES, Builder
+from lond.results.gather import record_of
+from lond.results.records import Record
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
+from lond.train.loop import CHECKPOINT
 from lond.train.runtime import RuntimeSettings
 
 LONGEST_TEXT = 2000
@@ -34,15 +37,46 @@ Show = Callable[[str, type[Warning], str, int], None]
 class Job:
     """One run among several."""
 
-    method: str
-    seed: int
+    name: str
+    """What the run is called; repetitions with other seeds share it."""
     config: RunConfig
     folder: Path
 
     @property
+    def seed(self) -> int:
+        """Seed of the training."""
+        return self.config.train.seed
+
+    @property
+    def title(self) -> str:
+        """What the run is called in messages."""
+        return f"{self.name}, seed {self.seed}"
+
+    @property
     def finished(self) -> bool:
-        """True if the run has its result."""
+        """Whether the folder holds the result."""
         return (self.folder / METRICS).is_file()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the run was cut: its folder holds a state to resume from, but no result."""
+        return (self.folder / CHECKPOINT).is_file() and not self.finished
+
+    def is_met_by(self, record: Record) -> bool:
+        """Tell whether a stored record of this run holds all that is needed."""
+        return True
+
+    def complete(self, runtime: RuntimeSettings) -> str:
+        """Add to the finished run what its record needs; return the problem, "" if there is none."""
+        return ""
+
+    def record(self) -> Record:
+        """Return the record of the finished run."""
+        return record_of(self.folder)
+
+    def notes_on(self, record: Record) -> list[str]:
+        """Return what a reader of the record must know."""
+        return []
 
 
 def plan(configs: Mapping[str, RunConfig], seeds: Sequence[int], folder: Path) -> list[Job]:
@@ -57,7 +91,7 @@ def plan(configs: Mapping[str, RunConfig], seeds: Sequence[int], folder: Path) -
     for seed in seeds:
         for method, config in configs.items():
             seeded = replace(config, train=replace(config.train, seed=seed))
-            jobs.append(Job(method, seed, seeded, folder / f"{method}-seed{seed}"))
+            jobs.append(Job(method, seeded, folder / f"{method}-seed{seed}"))
     for job in jobs:
         if job.folder.exists():
             claim(job.folder, job.config)
@@ -174,10 +208,15 @@ def _train(
         with _named_warnings(job, show or warnings.showwarning):
             train_run(job.config, job.folder, runtime, show_progress=show_progress)
     except Exception as error:  # whatever it is, the other runs go on, and the reason is told
-        # A pipe holds only so much, and nobody reads a page of it in a table.
-        text = " ".join(str(error).split())[:LONGEST_TEXT]
-        return text if isinstance(error, LondError) else f"{type(error).__name__}: {text}"
+        return problem_text(error)
     return None
+
+
+def problem_text(error: Exception) -> str:
+    """Return an error in one line; one that is not ours with its kind."""
+    # A pipe holds only so much, and nobody reads a page of it in a table.
+    text = " ".join(str(error).split())[:LONGEST_TEXT]
+    return text if isinstance(error, LondError) else f"{type(error).__name__}: {text}"
 
 
 @contextmanager
@@ -192,7 +231,7 @@ def _named_warnings(job: Job, show: Show) -> Iterator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        show(f"{job.method}, seed {job.seed}: {message}", category, filename, lineno)
+        show(f"{job.name}, seed {job.seed}: {message}", category, filename, lineno)
 
     with warnings.catch_warnings():
         warnings.showwarning = show_named

@@ -13,8 +13,8 @@ SCHEMA = 1
 Scale = Literal["full", "mini", "frozen", "smoke", "own"]
 """The published length and data; reduced data; heads on a frozen network; cut short; a user's own images."""
 
-Figures = Mapping[str, float | None]
-"""Figure by name; None where it could not be computed."""
+Metrics = Mapping[str, float | None]
+"""Value by name; None where it could not be computed."""
 
 SEEDS = ("data.benchmark.noise.seed", "data.split_seed", "train.seed")
 """Settings in which the repetitions of a run differ."""
@@ -56,7 +56,8 @@ class DetectorRecord:
     name: str
     fitted_on: str
     """"all" or "clean" training samples, "-" for none."""
-    figures: Figures
+    figures: Metrics
+    """Its metrics; the files call them so."""
     seconds: float | None = None
     problem: str = ""
 
@@ -86,15 +87,15 @@ class Record:
     fingerprint: Mapping[str, DataPart] = field(default_factory=dict, hash=False)
     """"train" and, where there is one, "test"."""
     classes: int = 0
-    rates: Figures = field(default_factory=dict, hash=False)
+    rates: Metrics = field(default_factory=dict, hash=False)
     """Actual closed_rate, open_share and overall rate of the noise, where the truth is known."""
     epochs: int = 0
     warmup_epochs: int = 0
     mean_over_last: int = 0
     """Epochs that ``metrics`` are means over."""
-    metrics: Figures = field(default_factory=dict, hash=False)
-    last_epoch: Figures = field(default_factory=dict, hash=False)
-    verdicts: Figures = field(default_factory=dict, hash=False)
+    metrics: Metrics = field(default_factory=dict, hash=False)
+    last_epoch: Metrics = field(default_factory=dict, hash=False)
+    verdicts: Metrics = field(default_factory=dict, hash=False)
     detectors: tuple[DetectorRecord, ...] = field(default=(), hash=False)
     curves: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict, hash=False)
     """One value an epoch, to six digits; None in epochs without one."""
@@ -115,19 +116,20 @@ class Record:
         """Seconds of all epochs."""
         return sum(self.seconds.values())
 
-    def value(self, figure: str) -> float | None:
-        """Return a figure by name, None if the run has none.
+    def value(self, metric: str) -> float | None:
+        """Return the value of a metric, None if the run has none.
 
-        "accuracy" is the mean over the last epochs, "last.accuracy" that of the last one, "verdict_foreign_f1" a figure
+        "accuracy" is the mean over the last epochs, "last.accuracy" that of the last one, "verdict_foreign_f1" a value
         of the verdicts, "msp.auroc" and "knn.clean.auroc" those of detectors, "seconds" those of all epochs.
         """
-        return dict(self.figures()).get(figure)
+        return dict(self.values()).get(metric)
 
-    def figures(self) -> Iterator[tuple[str, float | None]]:
-        """Yield all figures with the names that ``value`` takes."""
+    def values(self) -> Iterator[tuple[str, float | None]]:
+        """Yield all values with the names that ``value`` takes."""
         yield from self.metrics.items()
         yield from self.verdicts.items()
         yield "seconds", self.total_seconds
+        yield "seconds_an_epoch", self.total_seconds / self.epochs if self.epochs else None
         for name, value in self.last_epoch.items():
             yield f"last.{name}", value
         for detector in self.detectors:

@@ -10,8 +10,8 @@ from lond.results.records import Record
 
 
 def to_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return one row a run: what it is, and every figure under the name that ``Record.value`` takes."""
-    return [_head(record) | dict(record.figures()) for record in records]
+    """Return one row a run: what it is, and every value under the name that ``Record.value`` takes."""
+    return [_head(record) | dict(record.values()) for record in records]
 
 
 def detector_rows(records: Iterable[Record]) -> list[dict[str, Any]]:

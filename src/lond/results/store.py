@@ -140,8 +140,8 @@ def write(store: Path | str, record: Record, *, replace: bool = False) -> Writte
 
 
 def contradictions(stored: Record, record: Record) -> list[Difference]:
-    """Return figures and tags of the same run that contradict each other; what one of them lacks does not."""
-    both = [entry for entry in differences(stored, record) if entry.kind == "figure" or entry.key in TAGS]
+    """Return metrics and tags of the same run that contradict each other; what one of them lacks does not."""
+    both = [entry for entry in differences(stored, record) if entry.kind == "metric" or entry.key in TAGS]
     detectors = {detector.name for held in (stored, record) for detector in held.detectors}
     return [
         entry

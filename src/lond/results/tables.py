@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from lond.io.csv_files import csv_text
 from lond.results.differences import differences, short
-from lond.results.groups import Group, Summary, field_of
+from lond.results.groups import Group, Summary
 from lond.results.records import Record
+from lond.results.rows import to_rows
 
-FIGURES = ("accuracy", "auroc", "fpr95")
-"""Figures that are shown if none are asked for."""
+METRICS = ("accuracy", "auroc", "fpr95")
+"""Metrics that are shown if none are asked for."""
 
-TITLES = {"auroc": "AUROC", "fpr95": "FPR95"}
+LOWER_IS_BETTER = ("fpr95", "fpr95_openood")
 
-Kind = Literal["text", "share", "number"]
+TITLES = {
+    "auroc": "AUROC",
+    "fpr95": "FPR95",
+    "verdict_mislabelled_f1": "F1 mislabelled",
+    "verdict_foreign_f1": "F1 foreign",
+}
+"""Name -> title, where a name with spaces in place of underscores would not do."""
+
+NONE = "–"
+"""What a table shows where there is nothing."""
+
+Kind = Literal["text", "share", "number", "percent", "points"]
+"""How a value is shown: as it is; a share in percent; to four digits; what is in percent already; its differences."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Column:
         return " ".join(TITLES.get(word, word.replace("_", " ")) for word in self.name.split("."))
 
 
-class Cell(NamedTuple):
+class OfKind(NamedTuple):
     """A value that is not of its column's kind."""
 
     value: Any
@@ -43,83 +56,86 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts, numbers, summaries and ``Cell``s (None: nothing)."""
+    """Rows of texts, numbers, summaries and values ``OfKind`` (None: nothing)."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
 
     def texts(self) -> list[list[str]]:
-        """Return the cells as a reader wants them: shares in percent, "mean ± deviation"."""
-        return [[shown(cell, column.kind) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows]
+        """Return the entries as a reader wants them: shares in percent, "mean ± deviation"."""
+        return [
+            [shown(entry, column.kind) for entry, column in zip(row, self.columns, strict=True)] for row in self.rows
+        ]
+
+    def raw(self) -> list[dict[str, Any]]:
+        """Return one object a row: plain values, a summary in three entries; shares stay shares."""
+        return [_raw_row(self, row) for row in self.rows]
 
 
-def runs_table(records: Sequence[Record], figures: Sequence[str] = FIGURES) -> Table:
+def runs_table(records: Sequence[Record], metrics: Sequence[str] = METRICS) -> Table:
     """Return one row a run."""
     heads = ("name", "method", "data", "noise", "scale", "seed", "epochs")
-    columns = (*map(Column, heads), *map(figure_column, figures), Column("changes"), Column("finished"))
-    rows = []
-    for record in records:
-        head = (
-            record.name,
-            record.method,
-            record.data,
-            record.noise,
-            record.scale,
-            record.seeds.training,
-            record.epochs,
-        )
-        rows.append((*head, *map(record.value, figures), field_of(record, "changes"), record.finished))
-    return Table(columns, tuple(rows))
+    columns = (*map(Column, heads), *map(metric_column, metrics), Column("changes"), Column("finished"))
+    return Table(columns, tuple(tuple(row.get(column.name) for column in columns) for row in to_rows(records)))
 
 
-def groups_table(groups: Sequence[Group], figures: Sequence[str] = FIGURES) -> Table:
-    """Return one row a group, each figure as a summary."""
+def groups_table(groups: Sequence[Group], metrics: Sequence[str] = METRICS) -> Table:
+    """Return one row a group, each metric as a summary."""
     by = list(groups[0].key) if groups else []
-    columns = (*map(Column, by), Column("n"), *map(figure_column, figures))
-    rows = tuple((*group.key.values(), group.n, *map(group.summary, figures)) for group in groups)
+    columns = (*map(Column, by), Column("n"), *map(metric_column, metrics))
+    rows = tuple((*group.key.values(), group.n, *map(group.summary, metrics)) for group in groups)
     return Table(columns, rows)
 
 
-def differences_table(first: Record, second: Record) -> Table:
-    """Return one row a difference: settings, facts, figures.
+def metrics_table(groups: Sequence[Group], titles: Mapping[str, str]) -> Table:
+    """Return one row a metric and one column a group, named by the first field that it is grouped by."""
+    names = [next(iter(group.key.values())) for group in groups]
+    rows = tuple((title, *(group.summary(metric) for group in groups)) for metric, title in titles.items())
+    return Table((Column("metric"), *(Column(name, "share") for name in names)), rows)
 
-    Curves and figures of the last epoch alone are left out, and the methods' own settings if the methods differ.
+
+def differences_table(first: Record, second: Record) -> Table:
+    """Return one row a difference: settings, facts, metrics.
+
+    Curves and values of the last epoch alone are left out, and the methods' own settings if the methods differ.
     """
     left_out = ("curve ", "last.") if first.method == second.method else ("curve ", "last.", "settings.")
     rows: list[tuple[Any, ...]] = []
     for entry in differences(first, second):
         if entry.key.startswith(left_out):
             continue
-        if entry.kind == "figure":
-            kind: Kind = "text" if isinstance(entry.first, int) else figure_column(entry.key).kind
+        if entry.kind == "metric":
+            kind: Kind = "text" if isinstance(entry.first, int) else metric_column(entry.key).kind
             both = entry.first is not None and entry.second is not None
-            change = Cell(entry.second - entry.first, kind) if both else None
-            rows.append((entry.kind, entry.key, Cell(entry.first, kind), Cell(entry.second, kind), change))
+            change = OfKind(entry.second - entry.first, kind) if both else None
+            rows.append((entry.kind, entry.key, OfKind(entry.first, kind), OfKind(entry.second, kind), change))
         else:
             rows.append((entry.kind, entry.key, short(entry.first), short(entry.second), None))
     names = ("what", "key", first.name, second.name, "change")
     return Table(tuple(map(Column, names)), tuple(rows))
 
 
-def figure_column(figure: str) -> Column:
-    """Return the column of a figure; losses, sizes and seconds are not shares."""
-    last = figure.rpartition(".")[2]
-    return Column(figure, "number" if "loss" in last or last.endswith("_size") or last == "seconds" else "share")
+def metric_column(metric: str) -> Column:
+    """Return the column of a metric; losses, sizes and seconds are not shares."""
+    last = metric.rpartition(".")[2]
+    number = "loss" in last or last.endswith("_size") or last.startswith("seconds")
+    return Column(metric, "number" if number else "share")
 
 
-def shown(cell: Any, kind: Kind) -> str:
-    """Return a cell as a reader wants it."""
-    if isinstance(cell, Cell):
-        return shown(*cell)
-    if isinstance(cell, Summary):
-        deviation = "" if cell.deviation is None else f" ± {shown(cell.deviation, kind)}"
-        fewer = f" (n={cell.n})" if cell.lacking and cell.n else ""
-        return shown(cell.mean, kind) + deviation + fewer
-    if cell is None or cell == "":
-        return "–"
-    if kind == "share":
-        return f"{100 * cell:.2f}"
-    return f"{cell:.4g}" if kind == "number" else str(cell)
+def shown(value: Any, kind: Kind) -> str:
+    """Return a value as a reader wants it; of a summary in percent n is always told, else if it is not that of all."""
+    if isinstance(value, OfKind):
+        return shown(*value)
+    if isinstance(value, Summary):
+        spread = "percent" if kind == "points" else kind
+        deviation = "" if value.deviation is None else f" ± {shown(value.deviation, spread)}"
+        told = value.n and (value.lacking or kind in ("percent", "points"))
+        return shown(value.mean, kind) + deviation + (f" (n={value.n})" if told else "")
+    if value is None or value == "":
+        return NONE
+    if kind in ("share", "percent"):
+        return f"{100 * value if kind == 'share' else value:.2f}"
+    return f"{value:+.2f}" if kind == "points" else f"{value:.4g}" if kind == "number" else str(value)
 
 
 # Formats
@@ -127,15 +143,13 @@ def shown(cell: Any, kind: Kind) -> str:
 
 def as_csv(table: Table) -> str:
     """Return raw values, a summary in three columns; shares stay shares."""
-    names, rows = list(_raw_names(table)), [_raw_row(table, row) for row in table.rows]
-    return csv_text(names, ([row.get(name) for name in names] for row in rows))
+    names = list(_raw_names(table))
+    return csv_text(names, ([row.get(name) for name in names] for row in table.raw()))
 
 
 def as_json(table: Table) -> str:
     """Return a list of objects with the values of ``as_csv``."""
-    return (
-        json.dumps([_raw_row(table, row) for row in table.rows], indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    return json.dumps(table.raw(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def as_markdown(table: Table) -> str:
@@ -166,18 +180,18 @@ def _raw_names(table: Table) -> dict[str, None]:
     names: dict[str, None] = {}
     for at, column in enumerate(table.columns):
         summed = any(isinstance(row[at], Summary) for row in table.rows)
-        names |= dict.fromkeys([f"{column.name}_{part}" for part in ("mean", "std", "n")] if summed else [column.name])
+        names |= dict.fromkeys([f"{column.name}_{part}" for part in ("mean", "sd", "n")] if summed else [column.name])
     return names
 
 
 def _raw_row(table: Table, row: tuple[Any, ...]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for column, cell in zip(table.columns, row, strict=True):
-        if isinstance(cell, Summary):
-            parts = {"mean": cell.mean, "std": cell.deviation, "n": cell.n}
+    for column, entry in zip(table.columns, row, strict=True):
+        if isinstance(entry, Summary):
+            parts = {"mean": entry.mean, "sd": entry.deviation, "n": entry.n}
             values |= {f"{column.name}_{part}": value for part, value in parts.items()}
         else:
-            values[column.name] = cell.value if isinstance(cell, Cell) else cell
+            values[column.name] = entry.value if isinstance(entry, OfKind) else entry
     return values
 
 

@@ -14,8 +14,8 @@ import pytest
 from audit.result_samples import make_audit, many_classes, nasty_audit, one_image
 
 from lond.audit import Audit
-from lond.audit.page.style import LOOKS
 from lond.errors import ConfigError, MissingDependencyError
+from lond.webpage.style import LOOKS
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install matplotlib")
 

@@ -14,7 +14,8 @@ from PIL import Image
 
 from lond.audit import Audit
 from lond.audit.page.notebook import NOTES, PICTURES, audit_html
-from lond.audit.page.style import LOOKS, shown
+from lond.webpage.parts import asset
+from lond.webpage.style import LOOKS, shown
 
 
 class Seen(HTMLParser):
@@ -104,10 +105,8 @@ def test_little_is_known_and_nothing_breaks() -> None:
 
 
 def test_the_colours_are_those_of_the_page() -> None:
-    from lond.audit.page.write import _asset
-
-    light, dark = _asset("page.css").split("prefers-color-scheme: dark", 1)
-    script = _asset("core.js")
+    light, dark = asset("lond.webpage", "base.css").split("prefers-color-scheme: dark", 1)
+    script = asset("lond.audit.page", "core.js")
     for verdict, look in LOOKS.items():
         name = verdict.split()[0]
         assert re.search(rf"--{name}: ([#0-9a-f]+);", light)[1] == look.colour

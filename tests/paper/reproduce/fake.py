@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from results.run_samples import write_run
 
-import lond.paper.reproduce.running
+import lond.paper.reproduce.planning
 import lond.results.jobs
 from lond.config import RunConfig
 from lond.detect import DETECTORS
@@ -55,5 +55,5 @@ class Fake:
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     one = Fake()
     monkeypatch.setattr(lond.results.jobs, "train_run", one.train)
-    monkeypatch.setattr(lond.paper.reproduce.running, "detect_run", one.detect)
+    monkeypatch.setattr(lond.paper.reproduce.planning, "detect_run", one.detect)
     return one

@@ -8,22 +8,22 @@ from typing import Any
 
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
-from lond.paper.reproduce.planning import Plan, plan_experiment
-from lond.paper.reproduce.running import Outcome
+from lond.paper.reproduce.planning import RunPlan, plan_experiment
 from lond.presets.scales import Places, Scale
+from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord, Record, Seeds
 
 
 def made_plan(
     name: str, scale: Scale = "smoke", cells: Sequence[str] = (), seeds: Sequence[int] = (0,), out: Path = Path("out")
-) -> Plan:
+) -> RunPlan:
     wanted = experiment(name)
     places = Places("data", out / "web-digits")
     return plan_experiment(wanted, chosen_cells(wanted.cells, cells), scale, seeds, places, out)
 
 
 def made_record(
-    figures: dict[str, float | None], seed: int = 0, detectors: Sequence[DetectorRecord] = (), **rest: Any
+    values: dict[str, float | None], seed: int = 0, detectors: Sequence[DetectorRecord] = (), **rest: Any
 ) -> Record:
     return Record(
         identity="0" * 10,
@@ -35,12 +35,12 @@ def made_record(
         seeds=Seeds(seed, 0, 0),
         config={},
         epochs=2,
-        metrics=figures,
-        curves={name: (value, value) for name, value in figures.items()},
+        metrics=values,
+        curves={name: (value, value) for name, value in values.items()},
         detectors=tuple(detectors),
         **rest,
     )
 
 
-def same_for_all(plan: Plan, figures: dict[str, float | None]) -> Outcome:
-    return Outcome({run: made_record(figures, run.seed) for run in plan.runs})
+def same_for_all(plan: RunPlan, values: dict[str, float | None]) -> Outcome:
+    return Outcome({run: made_record(values, run.seed) for run in plan.runs})

@@ -9,10 +9,10 @@ import torch
 from paper.reproduce.made import made_plan, same_for_all
 
 from lond.paper import EXPERIMENTS, MEAN, SWEEPS
-from lond.paper.reproduce.drawing import _common, _is_swept, draw_experiment, history
+from lond.paper.reproduce.drawing import _common, _is_swept, draw_experiment
 from lond.paper.reproduce.lines import Line, lines_of, score_of, sweep_scores, with_averages
 from lond.paper.reproduce.maps import EmbeddingMap, fixed_sample
-from lond.paper.reproduce.running import Outcome
+from lond.results.batch import Outcome
 from lond.types import FOREIGN
 
 FIGURES = {"accuracy": 0.5, "auroc": 0.75, "label_accuracy": 0.9}
@@ -71,11 +71,6 @@ def test_the_score_of_a_sweep_by_hand() -> None:
     assert (score.n, score.mean, score.deviation) == (2, 52.5, pytest.approx(5 / 2**0.5))
     assert score_of(lines, "K=4", "sym80").mean is None
     assert score_of(lines, "K=3", "sym20").mean is None
-
-
-def test_the_history_of_a_record() -> None:
-    (record,) = same_for_all(made_plan("figure1", cells=["Ours without*"]), FIGURES).records.values()
-    assert history(record)[1] == {"epoch": 1, **FIGURES}
 
 
 def test_the_sample_of_a_map_is_fixed() -> None:

@@ -27,9 +27,9 @@ from lond.paper.reproduce.estimate import (
     run_seconds,
     stored_seconds,
 )
-from lond.paper.reproduce.running import carry_out
 from lond.paper.reproduce.searching import SEARCHES, one_search, search_seconds
 from lond.presets.benchmarks import preset
+from lond.results.batch import carry_out
 from lond.train.runtime import RuntimeSettings
 
 ONE = RuntimeSettings("cpu", threads=1)
@@ -61,7 +61,7 @@ def test_a_stored_run_tells_better(tmp_path: Path, fake: Fake, monkeypatch: pyte
     monkeypatch.setattr(estimate, "pass_seconds", lambda *_: 1000.0)
     monkeypatch.setattr(estimate, "cores", lambda: 2)
     plan = made_plan("figure1", "smoke", ["LOND*"], [0], tmp_path)
-    carry_out(plan, tmp_path / "store", "data")
+    carry_out(plan.runs, tmp_path / "store")
     other = made_plan("figure1", "smoke", ["LOND*"], [1, 2], tmp_path)
     # Two epochs of 2.75 seconds each, four runs, two at a time.
     assert estimated_seconds(other.runs, tmp_path / "store", ONE, workers=2) == pytest.approx(11.0)
@@ -75,7 +75,7 @@ def test_a_stored_run_tells_better(tmp_path: Path, fake: Fake, monkeypatch: pyte
 
 def test_of_stored_runs_the_fastest_tells(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
     plan = made_plan("figure1", "smoke", ["Ours with open*"], [0, 1], tmp_path)
-    carry_out(plan, tmp_path / "store", "data")
+    carry_out(plan.runs, tmp_path / "store")
     busy = next((tmp_path / "store").glob("*seed0*"))
     before = busy.read_text()
     busy.write_text(before.replace('"train": 4.0', '"train": 4000.0'))
@@ -86,7 +86,7 @@ def test_of_stored_runs_the_fastest_tells(tmp_path: Path, fake: Fake) -> None:  
 
 def test_times_of_another_device_do_not_count(tmp_path: Path, fake: Fake) -> None:  # noqa: F811
     plan = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path)
-    carry_out(plan, tmp_path / "store", "data")
+    carry_out(plan.runs, tmp_path / "store")
     (variant,) = {run.variant for run in plan.runs}
     assert stored_seconds(tmp_path / "store", "cpu", 2) == {variant: pytest.approx(5.5 / 2)}
     assert stored_seconds(tmp_path / "store", "NVIDIA A100", 2) == {}

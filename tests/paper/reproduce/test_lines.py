@@ -9,7 +9,7 @@ from paper.reproduce.made import made_plan, made_record, same_for_all
 
 from lond.paper import Published
 from lond.paper.reproduce.lines import FITTED_CLEAN, Line, averages, lines_of, value_of
-from lond.paper.reproduce.running import Outcome
+from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord
 
 LINE = Line("Ours", "lond-drs", "", "cifar80n", "sym80", "accuracy", "", {0: 49.0, 1: 51.0, 2: 53.0}, 49.3, True)

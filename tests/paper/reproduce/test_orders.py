@@ -13,8 +13,8 @@ from tools.reproduced.ranking import ranked, ranked_table, ranks, same_order
 from lond.detect import DETECTORS
 from lond.paper.reproduce.directions import FULL, Direction, comparisons_of, directions_table, sign, summary_of
 from lond.paper.reproduce.lines import FITTED_CLEAN, FITTED_TWICE, Line, lines_of
-from lond.paper.reproduce.running import Outcome
-from lond.paper.reproduce.tables import notes_of, write_tables
+from lond.paper.reproduce.outputs import notes_of, write_tables
+from lond.results.batch import Outcome
 from lond.results.groups import summarise
 
 

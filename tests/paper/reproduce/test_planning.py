@@ -61,5 +61,5 @@ def test_cells_with_data_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = made_plan("table1", "full", ["SED"], [0, 1])
     plan = without_data(whole, whole.runs)
     assert {cell.data for cell in plan.cells} == {"cifar80n"}
-    assert [(entry.cell.data, entry.reason) for entry in plan.left_out] == [("cifar100n", "no files")] * 3
+    assert [(cell.data, reason) for cell, reason in plan.left_out.items()] == [("cifar100n", "no files")] * 3
     assert len(plan.runs) == 6

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from paper.reproduce.made import made_plan
 
-from lond.paper.reproduce.running import carry_out, is_begun
 from lond.results import Record, read
+from lond.results.batch import carry_out
 from lond.results.records import Machine
 from lond.train.loop import Trainer
 from lond.train.runtime import RuntimeSettings
@@ -31,7 +31,7 @@ def test_two_jobs_give_the_records_of_one(tmp_path: Path) -> None:
     for jobs in (1, 2):
         folder = tmp_path / f"jobs{jobs}"
         plan = made_plan("table1", "smoke", ["Standard", "Ours", "sym80", "cifar80n"], [0], folder)
-        outcome = carry_out(plan, folder / "store", "data", workers=jobs, runtime=ONE)
+        outcome = carry_out(plan.runs, folder / "store", workers=jobs, runtime=ONE)
         assert not outcome.problems and len(outcome.records) == 2
         stored.append([without_times(record) for record in read(folder / "store")])
     assert len(stored[0]) == 2 and stored[0] == stored[1]
@@ -43,7 +43,7 @@ def test_a_cut_run_goes_on_where_it_was(
     stop: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path / "whole")
-    (uncut,) = carry_out(whole, tmp_path / "whole" / "store", "data", runtime=ONE).records.values()
+    (uncut,) = carry_out(whole.runs, tmp_path / "whole" / "store", runtime=ONE).records.values()
 
     epochs: list[int] = []
     real = Trainer._epoch
@@ -58,11 +58,11 @@ def test_a_cut_run_goes_on_where_it_was(
     plan, store = made_plan("figure1", "smoke", ["Ours with open*"], [0], tmp_path), tmp_path / "store"
     if stop is KeyboardInterrupt:
         with pytest.raises(KeyboardInterrupt):
-            carry_out(plan, store, "data", runtime=ONE)
+            carry_out(plan.runs, store, runtime=ONE)
     else:
-        assert list(carry_out(plan, store, "data", runtime=ONE).problems.values()) == ["RuntimeError: cut"]
-    assert is_begun(plan.runs[0]) and not store.exists()
-    (resumed,) = carry_out(plan, store, "data", runtime=ONE).records.values()
+        assert list(carry_out(plan.runs, store, runtime=ONE).problems.values()) == ["RuntimeError: cut"]
+    assert plan.runs[0].begun and not store.exists()
+    (resumed,) = carry_out(plan.runs, store, runtime=ONE).records.values()
     # The first epoch is not trained again.
     assert epochs == [0, 1, 1]
     assert without_times(resumed) == without_times(uncut)

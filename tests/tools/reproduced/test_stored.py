@@ -1,4 +1,4 @@
-"""Runs are found by what their records say; the plan, which knows the configurations, must find the same."""
+"""Stored runs are found as the plan of a reproduction finds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from paper.reproduce.finished import finished_records
 from paper.reproduce.made import made_plan
 from results.run_samples import write_run
-from tools.reproduced.stored import fits, found_of, shared_draws
+from tools.reproduced.stored import Found, found_of, shared_draws
 
 from lond.config import with_overrides
 from lond.paper import EXPERIMENTS
@@ -42,9 +42,10 @@ def test_other_settings_are_no_run_of_a_cell(tmp_path: Path) -> None:
     (cell,) = made_plan("table1", "frozen", ["Ours", "cifar80n", "sym80"]).cells
     plain = on_frozen(preset("cifar80n-sym80"))
     changed = with_overrides(plain, {"settings.mixup": "0.5"})
-    assert fits(record_of(write_run(tmp_path / "a", plain)), cell, "frozen")
-    assert not fits(record_of(write_run(tmp_path / "b", changed)), cell, "frozen")
-    assert not fits(record_of(write_run(tmp_path / "a", plain)), cell, "full")
+    record = record_of(write_run(tmp_path / "a", plain))
+    assert found_of(cell, "frozen", [record]).runs == {0: record}
+    assert found_of(cell, "frozen", [record_of(write_run(tmp_path / "b", changed))]) == Found()
+    assert found_of(cell, "full", [record]) == Found()
 
 
 def test_mini80_needs_no_preset_to_know_its_changes(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_mini80_needs_no_preset_to_know_its_changes(tmp_path: Path) -> None:
     changed = with_overrides(plain, {"settings.identify.top": "2"})
     record = record_of(write_run(tmp_path / "a", changed))
     assert (record.preset, record.changes) == ("", {"settings.identify.top": 2})
-    assert fits(record, cell, "mini")
+    assert found_of(cell, "mini", [record]).runs == {0: record}
     assert record_of(write_run(tmp_path / "b", plain)).changes == {}
 
 
@@ -95,8 +96,8 @@ def test_images_of_another_source_are_told_by_the_data_s_name(tmp_path: Path) ->
     (run,), (cell,) = plan.runs, plan.cells
     by_hand = record_of(write_run(tmp_path / "by hand", run.config), scale="full")
     assert "data.benchmark.open_images" in by_hand.changes
-    assert fits(by_hand, cell, "full")
-    assert not fits(replace(by_hand, data="cifar100n+places365-10k"), cell, "full")
+    assert found_of(cell, "full", [by_hand]).runs == {0: by_hand}
+    assert not found_of(cell, "full", [replace(by_hand, data="cifar100n+places365-10k")]).runs
 
 
 def test_a_warm_up_alone_is_found_on_frozen_features(tmp_path: Path) -> None:

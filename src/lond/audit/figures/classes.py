@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
-from lond.audit.page.style import LOOKS, RATES, Rate, class_rates, read_rate, shown
+from lond.audit.page.style import RATES, Rate, class_rates, read_rate
 from lond.types import Verdict
+from lond.webpage.style import LOOKS, shown
 
 if TYPE_CHECKING:
     from lond.audit.result import Audit

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
 from lond.audit.figures.classes import plot_confusions, plot_rates
 from lond.audit.page.columns import sureness
-from lond.audit.page.style import LOOKS, shown, sure_text
+from lond.audit.page.style import sure_text
 from lond.types import Verdict
+from lond.webpage.style import LOOKS, shown
 
 if TYPE_CHECKING:
     from lond.audit.result import Audit

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import io
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from lond.audit.page.columns import sureness
-from lond.audit.page.style import LOOKS, RATES, Rate, class_rates, read_rate, shown, sure_text
+from lond.audit.page.style import RATES, Rate, class_rates, read_rate, sure_text
 from lond.types import Verdict
+from lond.webpage.parts import asset, data_uri, safe_text
+from lond.webpage.style import LOOKS, shown
 
 if TYPE_CHECKING:
     from lond.audit.result import Audit
@@ -48,17 +48,12 @@ def _style() -> str:
         )
 
     where = ", ".join(f"{dark} .lond-audit" for dark in _DARK)
-    rest = resources.files("lond.audit.page").joinpath("assets", "notebook.css").read_text(encoding="utf-8")
+    rest = asset("lond.audit.page", "notebook.css")
     return f".lond-audit {{ {colours(False)} }}\n{where} {{ {colours(True)} }}\n{rest}"
 
 
 def _word(verdict: Verdict) -> str:
     return "lond-" + verdict.replace(" ", "-")
-
-
-def _text(text: object, most: int = 60) -> str:
-    # Letters that run from right to left stay within their name.
-    return f"<bdi>{html.escape(shown(text, most))}</bdi>"
 
 
 def _sign(verdict: Verdict) -> str:
@@ -78,7 +73,7 @@ def _head(found: Audit) -> str:
     )
     many = f"{len(found):,} image{'' if len(found) == 1 else 's'} in {len(found.class_names):,} classes"
     return (
-        f'<p class="name">{_text(found.title, 120)}</p><p class="quiet">{many}</p>'
+        f'<p class="name">{safe_text(found.title, 120)}</p><p class="quiet">{many}</p>'
         f'<div class="strip" aria-hidden="true">{strip}</div><div class="counts">{entries}</div>'
     )
 
@@ -113,7 +108,7 @@ def _worst(found: Audit) -> str:
     classes.sort(key=lambda entry: -entry[0].estimate)
     if len(classes) < 2:
         return ""
-    worst = ", ".join(f"{_text(name, 30)} {100 * rate.estimate:.1f} %" for rate, name in classes[:3])
+    worst = ", ".join(f"{safe_text(name, 30)} {100 * rate.estimate:.1f} %" for rate, name in classes[:3])
     return f'<p class="quiet">most wrong labels: {worst}</p>'
 
 
@@ -126,7 +121,7 @@ def _notes(found: Audit) -> str:
         notes.insert(0, f"{leaks:,} image(s) are in the test set as well")
     if not notes:
         return ""
-    listed = "".join(f"<li>{_text(note, 200)}</li>" for note in notes[:NOTES])
+    listed = "".join(f"<li>{safe_text(note, 200)}</li>" for note in notes[:NOTES])
     more = f'<li class="quiet">and {len(notes) - NOTES:,} more</li>' if len(notes) > NOTES else ""
     return f"<ul>{listed}{more}</ul>"
 
@@ -147,9 +142,9 @@ def _figure(found: Audit, place: int) -> str:
     """Return one picture with its labels, or a frame that says that there is none."""
     table = found.table
     given, suggested = table.label[place], table.suggested_label[place]
-    lines = [f"<span>{_text(given, 30) if given else '(no label)'}</span>"]
+    lines = [f"<span>{safe_text(given, 30) if given else '(no label)'}</span>"]
     if suggested and suggested != given:
-        lines.append(f"<span>→ <b>{_text(suggested, 30)}</b></span>")
+        lines.append(f"<span>→ <b>{safe_text(suggested, 30)}</b></span>")
     sure = sure_text(float(sureness(table.take([place]))[0]), table.verdict[place])
     lines.append(f'<span class="quiet">{sure or "&nbsp;"}</span>')
     name = html.escape(shown(table.id[place], 160))
@@ -165,4 +160,4 @@ def _picture(found: Audit, place: int) -> str:
     picture.thumbnail((SIDE, SIDE))
     file = io.BytesIO()
     picture.save(file, "JPEG", quality=82)
-    return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return data_uri(file.getvalue(), "image/jpeg")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,10 @@ from lond.audit.page.sprites import SIDES, Sprites, make_sprites, no_sprites
 from lond.audit.table import AuditTable
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
+from lond.webpage.parts import asset, fill, render_page
+
+ROOM = "lond.audit.page"
+"""Package with the page's assets."""
 
 SCRIPTS = (
     "core", "sprites", "decisions", "csv", "conflicts", "kept_view", "filters", "gallery", "detail",
@@ -96,42 +97,20 @@ def _payload(page: Page, max_bytes: int) -> dict[str, Any]:
 
 
 def _render(title: str, payload: dict[str, Any], sprites: Sprites) -> bytes:
-    style, script = _asset("page.css"), _script()
+    script = _script()
     values = {
-        "POLICY": _policy(script, style),
         "TITLE": html.escape(title),
-        "STYLE": style,
         "DATA": plain_json(payload | {"sprites": sprites.description()}),
         "SCRIPT": script,
         "SHEETS": "\n".join(_sheet(number, sheet) for number, sheet in enumerate(sprites.sheets)),
     }
-    # One pass, so that a title which looks like a place-holder stays a title.
-    text = re.sub(r"\{\{([A-Z]+)\}\}", lambda match: values[match[1]], _asset("page.html"))
-    # A title may hold half a surrogate pair, which no encoding knows.
-    return text.encode("utf-8", errors="replace")
+    return render_page(title, fill(asset(ROOM, "page.html"), values), style=asset(ROOM, "page.css"), script=script)
 
 
 def _sheet(number: int, content: bytes) -> str:
     return f'<script type="text/plain" id="sheet-{number}">{base64.b64encode(content).decode()}</script>'
 
 
-def _policy(script: str, style: str) -> str:
-    return (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def _script() -> str:
-    parts = "\n".join(_asset(f"{name}.js") for name in SCRIPTS)
+    parts = "\n".join(asset(ROOM, f"{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();'
-
-
-def _asset(name: str) -> str:
-    text = resources.files("lond.audit.page").joinpath("assets", name).read_text(encoding="utf-8")
-    # The policy's digests hold for what the browser sees, which is LF only.
-    return text.replace("\r\n", "\n")

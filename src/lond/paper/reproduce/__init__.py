@@ -1,35 +1,5 @@
-"""Tables and figures of the paper, run again on any scale and printed beside the published figures.
+"""Tables and figures of the paper, run again on any scale and printed beside the published values.
 
-``planning`` says which runs are needed, ``running`` makes what is missing, ``lines`` gathers the figures, ``tables``
-and ``drawing`` write them; ``page`` writes what a results store holds of them, for which no network is loaded.
+``planning`` says which runs are needed, ``lond.results.batch`` makes what is missing, ``lines`` gathers the values,
+``outputs`` and ``drawing`` write them.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from lond.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from lond.paper.reproduce.filters import chosen_cells
-    from lond.paper.reproduce.lines import Line, lines_of
-    from lond.paper.reproduce.names import SCALES
-    from lond.paper.reproduce.planning import LeftOut, Plan, Run, plan_experiment
-    from lond.paper.reproduce.running import Outcome, carry_out
-    from lond.presets.scales import scaled_config
-
-__all__ = [
-    "SCALES",
-    "LeftOut",
-    "Line",
-    "Outcome",
-    "Plan",
-    "Run",
-    "carry_out",
-    "chosen_cells",
-    "lines_of",
-    "plan_experiment",
-    "scaled_config",
-]
-
-__getattr__, __dir__ = lazy_names(__name__, __all__)

@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
-from lond.paper import MEAN, NOISE_NAMES, table
+from lond.paper import MEAN, table
 from lond.paper.cells import ABLATION
+from lond.paper.names import PRINTED_NOISE
 from lond.paper.reproduce.lines import Line
-from lond.paper.reproduce.texts import NONE, number_text, summary_text
 from lond.results.groups import Summary, summarise
-from lond.results.tables import Column, Table
+from lond.results.tables import NONE, Column, Table, metric_column, shown
 
 EXPERIMENT = "table4"
 FULL = next(row for row, switches in ABLATION.items() if not switches)
 """The row of the whole method."""
-
-PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -80,10 +78,10 @@ def _differences(lines: Sequence[Line], against: Mapping[str, str]) -> list[Dire
 
 def _printed(line: Line, other: Line) -> dict[str, float]:
     """Return the paper's differences of two rows, by noise."""
-    figures = {(figure.row, figure.noise): figure.value for figure in table(EXPERIMENT) if figure.metric == line.metric}
-    noises = dict.fromkeys(noise for _, noise in figures)
+    printed = {(entry.row, entry.noise): entry.value for entry in table(EXPERIMENT) if entry.metric == line.metric}
+    noises = dict.fromkeys(noise for _, noise in printed)
     compared = [line.noise] if line.noise in noises else list(noises)
-    return {noise: figures[line.row, noise] - figures[other.row, noise] for noise in compared}
+    return {noise: printed[line.row, noise] - printed[other.row, noise] for noise in compared}
 
 
 def directions_table(directions: Sequence[Direction]) -> Table:
@@ -93,12 +91,11 @@ def directions_table(directions: Sequence[Direction]) -> Table:
     for one in directions:
         own = list(one.paper) == [one.noise]
         paper = ", ".join(
-            number_text(value, "+.2f") + ("" if own else f" ({PRINTED_NOISE[noise]})")
-            for noise, value in one.paper.items()
+            shown(value, "points") + ("" if own else f" ({PRINTED_NOISE[noise]})") for noise, value in one.paper.items()
         )
         agrees = NONE if one.agrees is None else ("no", "yes")[one.agrees]
-        noise, metric = PRINTED_NOISE[one.noise], "AUROC" if one.metric == "auroc" else one.metric
-        rows.append((noise, one.name, one.against, metric, summary_text(one.here, "+.2f"), paper, agrees))
+        noise, metric = PRINTED_NOISE[one.noise], metric_column(one.metric).title
+        rows.append((noise, one.name, one.against, metric, shown(one.here, "points"), paper, agrees))
     return Table(tuple(map(Column, titles)), tuple(rows))
 
 

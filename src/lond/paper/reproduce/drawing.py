@@ -6,37 +6,36 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lond.paper import DATA_SETS, MEAN, NOISE_NAMES, SWEEPS, Sweep
+from lond.paper import DATA_SETS, MEAN, SWEEPS, Sweep
 from lond.paper.figures import SCORE
+from lond.paper.names import PRINTED_NOISE
 from lond.paper.reproduce.lines import Line, score_of
 from lond.paper.reproduce.maps import EmbeddingMap
-from lond.paper.reproduce.planning import Plan
-from lond.paper.reproduce.running import Outcome
+from lond.paper.reproduce.planning import RunPlan
 from lond.plots import BLACK, STYLE, draw_curves, import_pyplot, line_colours, save_figure
 from lond.plots import FOREIGN as FOREIGN_COLOUR
 from lond.plots import KNOWN as KNOWN_COLOUR
+from lond.results.batch import Outcome
 from lond.results.groups import summarise
 from lond.results.records import Record
 from lond.types import FOREIGN
 
-TITLES = {"accuracy": "accuracy", "auroc": "AUROC", "label_accuracy": "label accuracy"}
 LEAST = 1.0
 """Percentage points that a sweep's axis spans at least."""
 
 CURVES = "curves"
 """How the names of learning curves begin."""
-PRINTED_NOISE = {own: printed for printed, own in NOISE_NAMES.items()}
 
 
 def draw_experiment(
-    plan: Plan, outcome: Outcome, lines: Sequence[Line], maps: Mapping[str, EmbeddingMap], folder: Path
+    plan: RunPlan, outcome: Outcome, lines: Sequence[Line], maps: Mapping[str, EmbeddingMap], folder: Path
 ) -> list[Path]:
     """Draw all figures of a table (learning curves) or of a figure of the paper, and return the paths.
 
     Args:
         plan: what was run.
         outcome: the records.
-        lines: their figures.
+        lines: their values.
         maps: contender -> map, for figure 6.
         folder: where to write.
     """
@@ -44,27 +43,24 @@ def draw_experiment(
     if not plan.experiment.cells or not outcome.records:
         return []
     if name == "figure1":
-        drawn = draw_curves(_histories(plan, outcome), {"accuracy": TITLES["accuracy"]}, folder / name, _common(plan))
+        drawn = draw_curves(_runs(plan, outcome), ("accuracy",), folder / name, _common(plan))
         return drawn + draw_bars(lines, folder / f"{name}-bars")
     if name in ("figure3", "figure4"):
         shown = [sweep for sweep in SWEEPS if sweep.experiment == name and _is_swept(sweep, lines)]
         return draw_sweeps(shown, lines, folder / name) if shown else []
     if name == "figure5":
-        figures = {key: TITLES[key] for key in ("label_accuracy", "accuracy")}
-        return draw_curves(_histories(plan, outcome), figures, folder / name, _common(plan))
+        return draw_curves(_runs(plan, outcome), ("label_accuracy", "accuracy"), folder / name, _common(plan))
     if name == "figure6":
         return draw_maps(maps, folder / name) if maps else []
     paths = []
     for data, noise in dict.fromkeys((cell.data, cell.noise) for cell in plan.cells):
-        curves = _histories(plan, outcome, data, noise)
-        if curves:
+        if curves := _runs(plan, outcome, data, noise):
             stem = "-".join(filter(None, (CURVES, data, noise)))
-            figures = {key: TITLES[key] for key in SCORE}
-            paths += draw_curves(curves, figures, folder / stem, _common(plan, data, noise))
+            paths += draw_curves(curves, SCORE, folder / stem, _common(plan, data, noise))
     return paths
 
 
-def _common(plan: Plan, data: str = "", noise: str = "") -> str:
+def _common(plan: RunPlan, data: str = "", noise: str = "") -> str:
     """Return what all curves of a picture have in common: data, noise and scale."""
     places = {(cell.data, cell.noise) for cell in plan.cells}
     data, noise = (data, noise) if data else next(iter(places)) if len(places) == 1 else ("", "")
@@ -72,28 +68,19 @@ def _common(plan: Plan, data: str = "", noise: str = "") -> str:
     return ", ".join(filter(None, names))
 
 
-def _histories(
-    plan: Plan, outcome: Outcome, data: str | None = None, noise: str | None = None
-) -> dict[str, list[list[dict[str, Any]]]]:
-    """Return, by contender, the epochs of each seed; detectors count as the method they are put on."""
-    found: dict[str, list[list[dict[str, Any]]]] = {}
+def _runs(
+    plan: RunPlan, outcome: Outcome, data: str | None = None, noise: str | None = None
+) -> dict[str, list[Record]]:
+    """Return, by contender, the record of each seed; detectors count as the method they are put on."""
+    found: dict[str, list[Record]] = {}
     for cell in plan.cells:
         if (data, noise) not in ((None, None), (cell.data, cell.noise)):
             continue
-        name = f"{cell.row} ({cell.reading})" if cell.reading else cell.row
-        label = f"{cell.method} (under detectors)" if cell.detector else name
-        runs = [run for run in plan.runs_of(cell) if run in outcome.records]
-        if runs and label not in found:
-            found[label] = [history(outcome.records[run]) for run in runs]
+        label = f"{cell.method} (under detectors)" if cell.detector else cell.name
+        records = [outcome.records[run] for run in plan.runs_of(cell) if run in outcome.records]
+        if records and label not in found:
+            found[label] = records
     return found
-
-
-def history(record: Record) -> list[dict[str, Any]]:
-    """Return the epochs of a record as a run's log has them."""
-    return [
-        {"epoch": epoch} | {name: curve[epoch] for name, curve in record.curves.items()}
-        for epoch in range(record.epochs)
-    ]
 
 
 def _is_swept(sweep: Sweep, lines: Sequence[Line]) -> bool:

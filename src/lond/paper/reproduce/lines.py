@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from lond.paper import MEAN, Cell, Published, published_of, table
 from lond.paper.figures import SCORE, SWEEPS
-from lond.paper.reproduce.names import COMPARABLE
+from lond.paper.reproduce.scales import COMPARABLE
 from lond.results.groups import Summary, summarise
 from lond.results.records import Record
 
 if TYPE_CHECKING:
-    from lond.paper.reproduce.planning import Plan
-    from lond.paper.reproduce.running import Outcome
+    from lond.paper.reproduce.planning import RunPlan
+    from lond.results.batch import Outcome
 
 FITTED_CLEAN = "fitted on training samples judged clean"
 """The second reading of detectors that can be fitted on all training samples or on these."""
@@ -59,7 +59,7 @@ class Line:
         return mean - self.published if self.comparable and mean is not None and self.published is not None else None
 
 
-def lines_of(plan: Plan, outcome: Outcome) -> list[Line]:
+def lines_of(plan: RunPlan, outcome: Outcome) -> list[Line]:
     """Return a line for every figure of every cell, then the averages that the paper prints besides."""
     comparable = plan.scale in COMPARABLE
     lines: list[Line] = []

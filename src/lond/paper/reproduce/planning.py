@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lond.config import RunConfig
@@ -12,38 +12,31 @@ from lond.errors import DataError
 from lond.paper import Cell, Experiment
 from lond.presets.naming import data_of, noise_of, preset_of
 from lond.presets.scales import Places, Scale, plain_config, scaled_config, why_left_out
+from lond.results.gather import record_of
 from lond.results.identity import variant_of
-from lond.results.records import Scale as StoredScale
+from lond.results.jobs import Job, problem_text
+from lond.results.records import Record
+from lond.runs.detection import detect_run
+from lond.train.runtime import RuntimeSettings
 
 RUNS = "runs"
 """Folder of all runs, below that of the output; tables and figures share them."""
+
+DETECTORS = "detect"
+"""Where the comparison of detectors lies in a run's folder."""
 
 MOST_USERS = 3
 """Rows of a run that are named."""
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A cell that is not run, and why."""
+class Run(Job):
+    """One training run, and the cells that read their values from it."""
 
-    cell: Cell
-    reason: str
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training run, and the cells that read their figures from it."""
-
-    config: RunConfig
     baseline: RunConfig
     """The same run without what the cells change."""
-    folder: Path
     cells: tuple[Cell, ...]
-
-    @property
-    def seed(self) -> int:
-        """Seed of the training."""
-        return self.config.train.seed
+    scale: Scale
 
     @property
     def variant(self) -> str:
@@ -51,14 +44,14 @@ class Run:
         return variant_of(self.config)
 
     @property
-    def name(self) -> str:
-        """What the run is called in messages."""
-        return self.folder.name.rpartition("-seed")[0]
+    def title(self) -> str:
+        """What the run is called in messages, with the rows that it is for."""
+        return f"{super().title}, {self.users}"
 
     @property
     def users(self) -> str:
         """The rows that it is for, in words."""
-        rows = list(dict.fromkeys(f"{cell.row} ({cell.reading})" if cell.reading else cell.row for cell in self.cells))
+        rows = list(dict.fromkeys(cell.name for cell in self.cells))
         return ", ".join(rows[:MOST_USERS]) + (f" and {len(rows) - MOST_USERS} more" if len(rows) > MOST_USERS else "")
 
     @property
@@ -71,9 +64,38 @@ class Run:
         """Whether a map of test images is drawn from its trained network."""
         return any(not cell.metrics for cell in self.cells)
 
+    def is_met_by(self, record: Record) -> bool:
+        """Tell whether a stored record holds all detectors, and the trained network is there if a map needs it.
+
+        A detector that failed is tried again where that costs no training.
+        """
+        held = {one.name for one in record.detectors if not (one.problem and self.finished)}
+        return self.detectors <= held and (self.finished or not self.needs_map)
+
+    def complete(self, runtime: RuntimeSettings) -> str:
+        """Put detectors on the finished run if any are needed; return the problem, "" if there is none."""
+        if self.detectors <= {one.name for one in self.record().detectors if not one.problem}:
+            return ""
+        root = "" if self.config.data.source else self.config.data.benchmark.root
+        try:
+            # All that suit the network: one pass over the images serves every table.
+            detect_run(self.folder, "", "", root, None, self.folder / DETECTORS, runtime)
+        except Exception as error:  # whatever it is, the run itself is good, and the others go on
+            return f"no detectors: {problem_text(error)}"
+        return ""
+
+    def record(self) -> Record:
+        """Return the record of the finished run, with what its cells change."""
+        return record_of(self.folder, scale=self.scale, baseline=self.baseline)
+
+    def notes_on(self, record: Record) -> list[str]:
+        """Return which of its detectors failed, and why."""
+        failed = {one.name: one.problem for one in record.detectors if one.problem}
+        return [f"{super(Run, self).title}: no {name}: {failed[name]}" for name in self.detectors & set(failed)]
+
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """All runs of a table or figure on a scale."""
 
     experiment: Experiment
@@ -81,12 +103,8 @@ class Plan:
     seeds: tuple[int, ...]
     cells: tuple[Cell, ...]
     runs: tuple[Run, ...]
-    left_out: tuple[LeftOut, ...] = ()
-
-    @property
-    def stored_scale(self) -> StoredScale:
-        """The scale as the results store calls it."""
-        return self.scale
+    left_out: Mapping[Cell, str] = field(default_factory=dict, hash=False)
+    """Cells that are not run, and why."""
 
     def runs_of(self, cell: Cell) -> list[Run]:
         """Return the runs of a cell, one a seed."""
@@ -95,7 +113,7 @@ class Plan:
 
 def plan_experiment(
     experiment: Experiment, cells: Sequence[Cell], scale: Scale, seeds: Sequence[int], places: Places, out: Path
-) -> Plan:
+) -> RunPlan:
     """Return the runs behind some cells of an experiment, each once; nothing is read or written.
 
     Args:
@@ -106,42 +124,37 @@ def plan_experiment(
         places: where data lie.
         out: folder below which the runs lie.
     """
-    left_out = [LeftOut(cell, reason) for cell in cells if (reason := why_left_out(cell, scale))]
-    kept = [cell for cell in cells if not why_left_out(cell, scale)]
+    left_out = {cell: reason for cell in cells if (reason := why_left_out(cell, scale))}
+    kept = [cell for cell in cells if cell not in left_out]
     shared: dict[RunConfig, list[Cell]] = {}
     configs = {cell: scaled_config(cell, scale, places) for cell in kept}
     for seed in seeds:
         for cell, config in configs.items():
             seeded = replace(config, train=replace(config.train, seed=seed))
             shared.setdefault(seeded, []).append(cell)
-    runs = [
-        Run(
-            config,
-            plain_config(users[0], scale, places, config.train.seed),
-            out / RUNS / f"{_name(config)}-seed{config.train.seed}",
-            tuple(users),
-        )
-        for config, users in shared.items()
-    ]
-    return Plan(experiment, scale, tuple(seeds), tuple(kept), tuple(runs), tuple(left_out))
+    runs = []
+    for config, users in shared.items():
+        name, seed = _name(config), config.train.seed
+        baseline = plain_config(users[0], scale, places, seed)
+        runs.append(Run(name, config, out / RUNS / f"{name}-seed{seed}", baseline, tuple(users), scale))
+    return RunPlan(experiment, scale, tuple(seeds), tuple(kept), tuple(runs), left_out)
 
 
-def without_data(plan: Plan, missing: Iterable[Run]) -> Plan:
+def without_data(plan: RunPlan, missing: Iterable[Run]) -> RunPlan:
     """Return the plan without cells whose runs are missing and whose data are not there; the reasons say what to do.
 
     Raises:
         DataError: nothing is left.
     """
     problems = data_problems(missing)
-    lacking = [LeftOut(cell, problems[run]) for run in plan.runs if run in problems for cell in run.cells]
-    without = dict.fromkeys(entry.cell for entry in lacking)
-    left_out = [*plan.left_out, *(next(e for e in lacking if e.cell == cell) for cell in without)]
-    cells = tuple(cell for cell in plan.cells if cell not in without)
+    lacking = {cell: problems[run] for run in plan.runs if run in problems for cell in run.cells}
+    left_out = {**plan.left_out, **lacking}
+    cells = tuple(cell for cell in plan.cells if cell not in left_out)
     if plan.experiment.cells and not cells:
-        reasons = " ".join(dict.fromkeys(entry.reason for entry in left_out))
+        reasons = " ".join(dict.fromkeys(left_out.values()))
         raise DataError(f"nothing of {plan.experiment.name} can be run on the scale {plan.scale}: {reasons}")
     runs = tuple(run for run in plan.runs if run not in problems)
-    return Plan(plan.experiment, plan.scale, plan.seeds, cells, runs, tuple(left_out))
+    return replace(plan, cells=cells, runs=runs, left_out=left_out)
 
 
 def data_problems(runs: Iterable[Run]) -> dict[Run, str]:

@@ -10,8 +10,8 @@ import pytest
 from paper.reproduce.made import made_plan, made_record, same_for_all
 
 from lond.paper.reproduce.lines import lines_of
-from lond.paper.reproduce.running import Outcome
-from lond.paper.reproduce.tables import table_of, write_tables
+from lond.paper.reproduce.outputs import table_of, write_tables
+from lond.results.batch import Outcome
 
 
 def test_files_by_hand(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""How verdicts and the names of strangers look: on every page, in a notebook and in figures the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lond.types import Verdict
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a verdict is shown: colours on a light and on a dark ground, its sign as text and in figures, its meaning."""
+
+    colour: str
+    dark_colour: str
+    sign: str
+    marker: str
+    means: str
+
+
+LOOKS = {
+    Verdict.MISLABELLED: Look("#c24e00", "#ff9a52", "▲", "^", "belongs to another class"),
+    Verdict.FOREIGN: Look("#0069ab", "#62b5f5", "■", "s", "belongs to no known class"),
+    Verdict.DUPLICATE_CONFLICT: Look("#9c2f83", "#ec93d4", "◆", "D", "repeated under different labels"),
+    Verdict.UNLABELLED: Look("#00775a", "#45cfa3", "✚", "P", "had no label"),
+    Verdict.CLEAN: Look("#6d7b8a", "#8b9aab", "●", "o", "agrees with its label"),
+    Verdict.UNREADABLE: Look("#3c424d", "#c6ccd6", "✕", "X", "cannot be opened"),
+}
+"""Every verdict, those first that a person should see first."""
+
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def shown(text: object, most: int = 60) -> str:
+    """Return text made harmless to look at, in one line.
+
+    What cannot be seen becomes visible, and what is longer than ``most`` characters loses its middle.
+    """
+    safe = str(text)
+    if len(safe) > most:
+        tail = (most - 1) // 2
+        safe = f"{safe[: most - 1 - tail]}…{safe[len(safe) - tail :]}"
+    safe = _HALF.sub("\N{REPLACEMENT CHARACTER}", safe).replace("\r\n", "↵").replace("\n", "↵")
+    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", safe)
