@@ -6,18 +6,36 @@ READY := $(VENV)/.ready
 # Waiting OpenMP threads must not spin: the tests and the demo share the cores with other processes.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test lint bench results docs clean
+.PHONY: demo test test-oldest lint hooks bench results architecture docs clean
 
 demo: $(READY)
 	$(BIN)/lond demo --out runs/demo
 
+# Coverage is printed, and must not fall below the floor in pyproject.toml; doctests are among the tests.
 test: $(READY) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+# The part of the tests that touches the dependencies most, with their lowest allowed versions.
+OLDEST := .venv-oldest
+test-oldest: $(OLDEST)/.ready
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest tests/data tests/nets tests/train tests/results tests/evaluate \
+		tests/test_config.py tests/test_estimator.py tests/cli/test_results.py
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet -c constraints-oldest.txt torch
+	$(OLDEST)/bin/python -m pip install --quiet -c constraints-oldest.txt -e '.[tables,plots,test]'
+	touch $@
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools examples
+	$(BIN)/ruff format --check src tests benchmarks tools examples
 	$(BIN)/mypy
+
+# Let git run the checks of .pre-commit-config.yaml before every commit.
+hooks: $(READY)
+	$(BIN)/pre-commit install
 
 bench: $(READY)
 	$(BIN)/python benchmarks/robust_step.py --root data --out runs/bench/robust_step.json
@@ -25,6 +43,10 @@ bench: $(READY)
 # The page of what results/store holds beside the paper's figures; a test keeps the two the same.
 results: $(READY)
 	$(BIN)/python -m tools.reproduced.page
+
+# The drawing of the rooms and their imports; a test keeps it the same as the source.
+architecture: $(READY)
+	$(BIN)/python -m tools.architecture
 
 # The variable drops a banner of the theme that is no finding.
 docs: $(READY)
@@ -39,4 +61,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -95,7 +95,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "cli": (
         {
             "types", "errors", "lond", "audit", "audit.table", "audit.correct", "audit.judge", "data",
-            "data.benchmarks", "data.sources", "demo", "detect", "evaluate", "frozen", "methods", "paper", "paper.reproduce", "presets",
+            "data.benchmarks", "data.sources", "demo", "detect", "evaluate", "frozen", "methods", "paper",
+            "paper.reproduce", "presets",
             "results", "runs", "train",
         },
         {"rich", "typer"},

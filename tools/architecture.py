@@ -53,14 +53,15 @@ def modules_of(source: Path) -> dict[str, Path]:
     return found
 
 
-def imports_of(path: Path, modules: Iterable[str]) -> set[str]:
-    """Return the absolute names of all modules that a file imports, wherever in it.
+def imports_of(path: Path, modules: Iterable[str], *, on_loading: bool = False) -> set[str]:
+    """Return the absolute names of all modules that a file imports, wherever in it, or only when it is loaded.
 
     Raises:
         ValueError: it has a relative import, which hides who knows whom.
     """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if on_loading else ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -72,10 +73,10 @@ def imports_of(path: Path, modules: Iterable[str]) -> set[str]:
     return names
 
 
-def module_graph(source: Path) -> Graph:
-    """Return which modules of the package a module imports."""
+def module_graph(source: Path, *, on_loading: bool = False) -> Graph:
+    """Return which modules of the package a module imports, wherever, or only when it is loaded."""
     modules = modules_of(source)
-    return {name: imports_of(path, modules) & modules.keys() for name, path in modules.items()}
+    return {n: imports_of(path, modules, on_loading=on_loading) & modules.keys() for n, path in modules.items()}
 
 
 def room_of(module: str) -> str:
@@ -238,12 +239,28 @@ def longest_chain(graph: Mapping[str, set[str]]) -> int:
     return 1 + max(levels(graph).values())
 
 
-def entered(source: Path, code: str) -> int:
-    """Return how many files of the package are loaded once a job is done in a process of its own."""
-    counting = f"\nprint(sum(name.split('.')[0] == {PACKAGE!r} for name in sys.modules))"
+WATCH = f"""
+import atexit, sys, threading
+called = set()
+def note(frame, event, argument):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        called.add(frame.f_code.co_filename)
+threading.setprofile(note)
+sys.setprofile(note)
+def told():
+    sys.setprofile(None)
+    loaded = sum(name.split(".")[0] == "{PACKAGE}" for name in sys.modules)
+    print(loaded, sum("/{PACKAGE}/" in name for name in called))
+atexit.register(told)
+"""
+"""Code that prints, when a process ends, how many files of the package it has loaded and in how many called."""
+
+
+def entered(source: Path, code: str) -> tuple[int, int]:
+    """Return how many files of the package a job loads, and in how many of them it calls something."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", f"import sys\n{code}{counting}"],
+            [sys.executable, "-W", "ignore", "-c", WATCH + code],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
             capture_output=True,
@@ -252,7 +269,8 @@ def entered(source: Path, code: str) -> int:
         )
     if done.returncode:
         raise RuntimeError(f"the job failed: {done.stderr}")
-    return int(done.stdout.split()[-1])
+    loaded, called = map(int, done.stdout.split()[-2:])
+    return loaded, called
 
 
 def measures(source: Path) -> dict[str, int]:
@@ -261,9 +279,12 @@ def measures(source: Path) -> dict[str, int]:
     sizes = {
         "lines": sum(len(path.read_text(encoding="utf-8").splitlines()) for path in modules.values()),
         "files": len(modules),
-        "longest chain of imports": longest_chain(module_graph(source)),
+        "longest chain of imports": longest_chain(module_graph(source, on_loading=True)),
     }
-    return sizes | {f"files that {job} loads": entered(source, code) for job, code in JOBS.items()}
+    for job, code in JOBS.items():
+        loaded, called = entered(source, code)
+        sizes |= {f"files that {job} loads": loaded, f"files that {job} enters": called}
+    return sizes
 
 
 def main() -> None:

@@ -54,7 +54,11 @@ class NetSettings:
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides what a run learns; with the same config and machine comes the same result."""
+    """Everything that decides what a run learns; with the same config and machine comes the same result.
+
+    >>> RunConfig(net=NetSettings(width=0.5)).method
+    'lond-drs'
+    """
 
     data: DataSettings = DataSettings()
     net: NetSettings = NetSettings()

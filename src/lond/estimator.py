@@ -32,6 +32,11 @@ ESTIMATOR = "estimator.json"
 class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Image classifier that learns from unreliable labels, judges them, and knows what is foreign.
 
+    >>> images, labels = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype="uint8"), ["cat", "dog"] * 20
+    >>> model = LondClassifier("standard", width=0.1, epochs=1, batch_size=8).fit(images, labels)
+    >>> model.predict_proba(images).shape, model.score_samples(images).shape
+    ((40, 2), (40,))
+
     Args:
         method: Name of a method, which ``lond list`` shows, or a class of one's own.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", a module of one's own (copied before training) or

@@ -22,7 +22,11 @@ UNLABELLED = -2
 
 
 class Verdict(StrEnum):
-    """What the tool says about one image of a labelled set."""
+    """What the tool says about one image of a labelled set.
+
+    >>> Verdict("foreign") is Verdict.FOREIGN, Verdict.FOREIGN == "foreign"
+    (True, True)
+    """
 
     CLEAN = "clean"
     MISLABELLED = "mislabelled"
@@ -186,6 +190,10 @@ class Partition:
     Exactly one of ``clean``, ``closed`` and ``open`` is True for each sample. ``weights`` says how far its label to
     train on, ``corrected`` (the given one where it is trusted), is believed: Eq. 12 for LOND-DRS. The margins are those
     of LOND-DRS, None for other methods.
+
+    >>> clean = torch.tensor([True, False])
+    >>> Partition(clean, ~clean, clean & False, torch.tensor([1.0, 0.4]), torch.tensor([3, 7])).names()
+    ['clean', 'closed']
     """
 
     clean: Tensor

@@ -97,6 +97,11 @@ class Trained:
 def load_run(folder: Path | str) -> LoadedRun:
     """Read a run folder.
 
+    >>> load_run("nowhere")
+    Traceback (most recent call last):
+    ...
+    lond.errors.DataError: nowhere is not a trained run: ...
+
     Raises:
         DataError: the folder holds no trained run.
     """

@@ -36,6 +36,13 @@ def train_run(
 ) -> Result:
     """Train, or go on training, the run of ``folder``; a finished run is only read.
 
+    >>> from lond import preset, train_run
+    >>> from lond.config import with_overrides
+    >>> config = with_overrides(preset("digits", "standard"), {"train.epochs": "1", "net.width": "0.1"})
+    >>> result = train_run(config, "run", show_progress=False)
+    >>> sorted(result.metrics)[:2]
+    ['accuracy', 'aupr_foreign']
+
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
     """
