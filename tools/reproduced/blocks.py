@@ -49,10 +49,10 @@ class Stored:
 
     @property
     def lines(self) -> list[Line]:
-        """All figures, then the averages that the paper prints besides."""
+        """All values, then the averages that the paper prints besides."""
         comparable = self.scale in COMPARABLE
         lines = [line for cell, one in self.found.items() for line in cell_lines(cell, one.runs, comparable)]
-        return with_averages(lines, self.experiment.name, comparable)
+        return with_averages(lines, self.experiment.name)
 
     @property
     def aurocs(self) -> dict[tuple[str, str], dict[str, Summary]]:
@@ -81,7 +81,7 @@ def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -
 
 
 def _is_comparison(cell: Cell, found: Collection[Cell]) -> bool:
-    """Tell whether a cell stands beside something: a printed figure, or other runs that differ in what is studied."""
+    """Tell whether a cell stands beside something: a printed value, or other runs that differ in what is studied."""
     if published_of(cell):
         return True
     beside = [other for other in found if (other.data, other.noise) == (cell.data, cell.noise)]
@@ -92,7 +92,7 @@ def _is_comparison(cell: Cell, found: Collection[Cell]) -> bool:
 
 
 def _shows(cell: Cell, found: Found) -> bool:
-    """Tell whether runs have something to show for a cell: a figure, or a map that is drawn from them."""
+    """Tell whether runs have something to show for a cell: a value, or a map that is drawn from them."""
     return bool(found.runs) and (not cell.metrics or any(line.values for line in cell_lines(cell, found.runs, False)))
 
 

@@ -34,27 +34,27 @@ UNIFORM: dict[str, Value] = {"settings.identify.selection": "uniform"}
 
 
 def table_cells(experiment: str) -> Iterator[Cell]:
-    """Yield the cells of a table of figures, contenders in its order, one for each data set and noise."""
+    """Yield the cells of a table of values, contenders in its order, one for each data set and noise."""
     seen = set()
-    for figure in table(experiment):
-        place = (figure.row, figure.data, figure.noise)
-        if figure.is_mean or place in seen:
+    for printed in table(experiment):
+        place = (printed.row, printed.data, printed.noise)
+        if printed.is_mean or place in seen:
             continue
         seen.add(place)
-        metrics = {"table4": SCORE, "table6": ("fpr95", "fpr95_openood")}.get(experiment, (figure.metric,))
+        metrics = {"table4": SCORE, "table6": ("fpr95", "fpr95_openood")}.get(experiment, (printed.metric,))
         shared: dict[str, Any] = {
             "experiment": experiment,
-            "row": figure.row,
-            "data": figure.data,
-            "noise": figure.noise,
-            "method": figure.method,
-            "preset": preset_name(figure.data, figure.noise),
+            "row": printed.row,
+            "data": printed.data,
+            "noise": printed.noise,
+            "method": printed.method,
+            "preset": preset_name(printed.data, printed.noise),
             "metrics": metrics,
-            "detector": figure.detector,
+            "detector": printed.detector,
         }
-        switches = ABLATION[figure.row] if experiment == "table4" else open_images(figure.data)
+        switches = ABLATION[printed.row] if experiment == "table4" else open_images(printed.data)
         yield Cell(**shared, overrides=switches)
-        if figure.row == "(1).Warmup":
+        if printed.row == "(1).Warmup":
             yield Cell(**shared, overrides=SHORT_WARMUP, reading="the model after warm-up")
 
 

@@ -1,4 +1,4 @@
-"""Every figure of the paper's tables, in the order they are printed: row by row, from left to right."""
+"""Every value of the paper's tables, in the order they are printed: row by row, from left to right."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ def _data(name: str) -> Place:
 
 
 def _read(
-    experiment: str, text: str, place_of: Callable[[str], Place], columns: Sequence[Place], **common: str
+    experiment: str, transcript: str, place_of: Callable[[str], Place], columns: Sequence[Place], **common: str
 ) -> Iterator[Published]:
-    """Read a transcript whose lines begin with what ``place_of`` understands; ``common`` holds for every figure."""
-    for line in text.strip().splitlines():
-        name, *figures = line.split()
-        for column, figure in zip(columns, figures, strict=True):
+    """Read a transcript whose lines begin with what ``place_of`` understands; ``common`` holds for every value."""
+    for line in transcript.strip().splitlines():
+        name, *texts = line.split()
+        for column, text in zip(columns, texts, strict=True):
             place = {"detector": "", **common, **place_of(name.rstrip("†")), **column}
             note = NOTES.get((experiment, place["row"], place["data"], place["noise"]))
             yield Published(
                 experiment,
                 **place,
-                value=float(figure.lstrip("*")),
+                value=float(text.lstrip("*")),
                 source=_source(experiment, place, ran_again="†" in name),
-                bold=figure.startswith("*"),
+                bold=text.startswith("*"),
                 notes=(note,) if note else (),
             )
 
 
 def _source(experiment: str, place: Place, ran_again: bool) -> Source:
-    """Return where a figure comes from: tables 1 and 3 take those of other methods from earlier papers, mostly."""
+    """Return where a value comes from: tables 1 and 3 take those of other methods from earlier papers, mostly."""
     if place["method"] == "lond-drs":
         return "own"
     if experiment not in ("table1", "table3"):
@@ -75,7 +75,7 @@ def _tables() -> Iterator[Published]:
     columns = [_data(data) for data in (*WEB_SETS, MEAN)]
     yield from _read("table3", transcripts.TABLE3, contender, columns, noise="", metric="accuracy")
     columns = [
-        {"noise": noise, "metric": figure} for noise in CIFAR_NOISES[1:] for figure in ("accuracy", "auroc", MEAN)
+        {"noise": noise, "metric": metric} for noise in CIFAR_NOISES[1:] for metric in ("accuracy", "auroc", MEAN)
     ]
     yield from _read("table4", transcripts.TABLE4, contender, columns, data="cifar80n")
     columns = [contender("MDS"), contender("KNN"), ours]
@@ -85,20 +85,20 @@ def _tables() -> Iterator[Published]:
 
 
 PUBLISHED: tuple[Published, ...] = tuple(_tables())
-"""All printed figures; a value of 67.11 means 67.11 %."""
+"""All printed values; one of 67.11 means 67.11 %."""
 
 
 def table(experiment: str) -> tuple[Published, ...]:
-    """Return the figures of one table, in the order they are printed; none for a figure."""
-    return tuple(figure for figure in PUBLISHED if figure.experiment == experiment)
+    """Return the values of one table, in the order they are printed; none for a figure."""
+    return tuple(printed for printed in PUBLISHED if printed.experiment == experiment)
 
 
 def published_of(cell: Cell) -> dict[str, float]:
     """Return what the paper prints for a cell, by metric, in percent; empty if it prints nothing."""
     place = (cell.experiment, cell.row, cell.method, cell.detector, cell.data, cell.noise)
     return {
-        figure.metric: figure.value
-        for figure in PUBLISHED
-        if (figure.experiment, figure.row, figure.method, figure.detector, figure.data, figure.noise) == place
-        and not figure.is_mean
+        printed.metric: printed.value
+        for printed in PUBLISHED
+        if (printed.experiment, printed.row, printed.method, printed.detector, printed.data, printed.noise) == place
+        and not printed.is_mean
     }

@@ -1,6 +1,6 @@
-"""The figures of the paper's tables as they stand there.
+"""The values of the paper's tables as they stand there.
 
-"*" marks bold type; a dagger marks methods that the paper's authors ran again. Table 5 holds no figures: see ``TASKS``.
+"*" marks bold type; a dagger marks methods that the paper's authors ran again. Table 5 holds no values: see ``TASKS``.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_the_score_of_a_sweep_by_hand() -> None:
         Line("K=3", *shared, "auroc", "", {1: 60.0, 0: 60.0}),
         Line("K=4", *shared, "accuracy", "", {0: 40.0}),
     ]
-    lines = with_averages(lines, "figure4", comparable=True)
+    lines = with_averages(lines, "figure4")
     score = score_of(lines, "K=3", "sym80")
     assert (score.n, score.mean, score.deviation) == (2, 52.5, pytest.approx(5 / 2**0.5))
     assert score_of(lines, "K=4", "sym80").mean is None

@@ -8,9 +8,10 @@ import pytest
 from paper.reproduce.made import made_plan, made_record, same_for_all
 
 from lond.paper import Published
-from lond.paper.reproduce.lines import FITTED_CLEAN, Line, averages, lines_of, value_of
+from lond.paper.reproduce.lines import FITTED_CLEAN, FITTED_TWICE, Line, averages, lines_of, value_of
 from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord
+from lond.runs import detection
 
 LINE = Line("Ours", "lond-drs", "", "cifar80n", "sym80", "accuracy", "", {0: 49.0, 1: 51.0, 2: 53.0}, 49.3, True)
 
@@ -62,7 +63,7 @@ def test_an_average_is_over_the_seeds_that_all_parts_have() -> None:
         replace(LINE, metric="auroc", noise="sym20", values={0: 60.0, 1: 70.0}),
         replace(LINE, metric="auroc", noise="sym80", values={1: 50.0, 2: 10.0}),
     ]
-    (average,) = averages(parts, printed, comparable=True)
+    (average,) = averages(parts, printed)
     assert (average.noise, average.values, average.delta) == ("mean", {1: 60.0}, 10.0)
 
 
@@ -89,3 +90,7 @@ def test_both_readings_of_a_detector() -> None:
 def test_a_record_without_the_detector_has_no_figure() -> None:
     (cell,) = made_plan("table2", cells=["MDS", "sym80"]).cells
     assert value_of(made_record({"auroc": 0.9}), cell, "auroc") is None
+
+
+def test_detectors_that_are_fitted_twice_are_those_of_the_runs() -> None:
+    assert FITTED_TWICE == detection.FITTED_ON_TRAINING

@@ -1,8 +1,8 @@
-"""The figures of a table: ours over the seeds, beside the printed ones. Importing it loads no network."""
+"""The values of a table: ours over the seeds, beside the printed ones. Importing it loads no network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ ALL, CLEAN = "all", "clean"
 
 @dataclass(frozen=True)
 class Line:
-    """One figure of a contender: our values in percent by seed, and the printed one."""
+    """One metric of a contender: our values in percent by seed, and the printed one."""
 
     row: str
     method: str
@@ -54,29 +54,29 @@ class Line:
 
     @property
     def delta(self) -> float | None:
-        """Our mean minus the printed figure, where the two are of the same data."""
+        """Our mean minus the printed value, where the two are of the same data."""
         mean = self.summary.mean
         return mean - self.published if self.comparable and mean is not None and self.published is not None else None
 
 
 def lines_of(plan: RunPlan, outcome: Outcome) -> list[Line]:
-    """Return a line for every figure of every cell, then the averages that the paper prints besides."""
+    """Return a line for every metric of every cell, then the averages that the paper prints besides."""
     comparable = plan.scale in COMPARABLE
     lines: list[Line] = []
     for cell in plan.cells:
         records = {run.seed: outcome.records[run] for run in plan.runs_of(cell) if run in outcome.records}
         lines += cell_lines(cell, records, comparable)
-    return with_averages(lines, plan.experiment.name, comparable)
+    return with_averages(lines, plan.experiment.name)
 
 
-def with_averages(lines: Sequence[Line], experiment: str, comparable: bool) -> list[Line]:
+def with_averages(lines: Sequence[Line], experiment: str) -> list[Line]:
     """Return lines with the averages that the paper prints, or draws, besides."""
     swept = sweep_scores(lines) if any(sweep.experiment == experiment for sweep in SWEEPS) else []
-    return [*lines, *averages(lines, table(experiment), comparable), *swept]
+    return [*lines, *averages(lines, table(experiment)), *swept]
 
 
 def cell_lines(cell: Cell, records: Mapping[int, Record], comparable: bool) -> Iterator[Line]:
-    """Yield a line for every figure of a cell, from its record of each seed."""
+    """Yield a line for every metric of a cell, from its record of each seed."""
     printed = published_of(cell)
     for read in readings(cell):
         for metric in cell.metrics:
@@ -96,7 +96,7 @@ def readings(cell: Cell) -> list[Cell]:
 
 
 def value_of(record: Record, cell: Cell, metric: str) -> float | None:
-    """Return a figure of a run, or of the cell's detector on it, as a share; None if there is none."""
+    """Return a value of a run, or of the cell's detector on it, as a share; None if there is none."""
     if not cell.detector:
         return record.value(metric)
     fits = {detector.fitted_on: detector for detector in record.detectors if detector.name == cell.detector}
@@ -135,35 +135,27 @@ def sweep_scores(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def averages(lines: Sequence[Line], printed: Iterable[Published], comparable: bool) -> list[Line]:
+def averages(lines: Sequence[Line], printed: Sequence[Published]) -> list[Line]:
     """Return our versions of the printed averages, for each reading; without one of its parts there is no average."""
-    printed = list(printed)
     found = []
-    for figure in printed:
-        if not figure.is_mean:
-            continue
-        wanted = {
-            (part.data, part.noise, part.metric) for part in printed if not part.is_mean and _is_part(part, figure)
-        }
-        for reading in dict.fromkeys(line.reading for line in lines if line.row == figure.row):
-            parts = {
-                (line.data, line.noise, line.metric): line
-                for line in lines
-                if line.reading == reading and (line.data, line.noise, line.metric) in wanted and _is_part(line, figure)
-            }
-            if parts and parts.keys() == wanted:
-                values = _mean_values(list(parts.values()))
-                found.append(
-                    Line(
-                        figure.row, figure.method, figure.detector, figure.data, figure.noise, figure.metric, reading,
-                        values, figure.value, comparable,
-                    )
-                )  # fmt: skip
+    for average in (entry for entry in printed if entry.is_mean):
+        wanted = {_place(part) for part in printed if not part.is_mean and _is_part(part, average)}
+        for reading in dict.fromkeys(line.reading for line in lines if line.row == average.row):
+            parts = [line for line in lines if line.reading == reading and _is_part(line, average)]
+            parts = [part for part in parts if _place(part) in wanted]
+            if parts and {_place(part) for part in parts} == wanted:
+                data, noise, metric = _place(average)
+                ours = replace(parts[0], data=data, noise=noise, metric=metric, values=_mean_values(parts))
+                found.append(replace(ours, published=average.value))
     return found
 
 
+def _place(entry: Line | Published) -> tuple[str, str, str]:
+    return entry.data, entry.noise, entry.metric
+
+
 def _is_part(part: Line | Published, average: Published) -> bool:
-    """Tell whether a figure is one of those that an average runs over."""
+    """Tell whether a value is one of those that an average runs over."""
     return (
         (part.row, part.detector) == (average.row, average.detector)
         and average.data in (MEAN, part.data)

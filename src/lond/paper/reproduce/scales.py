@@ -17,7 +17,7 @@ SCALES: dict[Scale, str] = {
 """Scale -> what it is."""
 
 COMPARABLE: tuple[Scale, ...] = ("full", "frozen", "mini")
-"""Scales on data of the paper, or a part of them: the difference to a printed figure is told."""
+"""Scales on data of the paper, or a part of them: the difference to a printed value is told."""
 
 WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
 """Lengths that a cell changes: on every scale all epochs become warm-up, or the epochs of warm-up become all."""
