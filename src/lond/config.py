@@ -22,6 +22,9 @@ from lond.train.schedule import OptimiserSettings
 
 T = TypeVar("T")
 
+OWN_MODULE = "module:"
+"""What the name of a backbone begins with that is a module of the user's own."""
+
 
 @dataclasses.dataclass(frozen=True)
 class DataSettings:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from lond.presets.benchmarks import preset
+from lond.presets.changes import with_seed
 from lond.results.report import Comparison, write_report
 from lond.runs import METRICS, load_data, train_run
 from lond.runs.folder import read_json
@@ -52,8 +52,7 @@ def run_demo(folder: Path, seeds: Sequence[int], threads: int = 0) -> Comparison
 
 
 def _run(folder: Path, method: str, seed: int, threads: int) -> dict[str, float]:
-    config = preset("digits", method)
-    config = replace(config, train=replace(config.train, seed=seed))
+    config = with_seed(preset("digits", method), seed)
     run = folder / f"{method}-seed{seed}"
     train_run(config, run, RuntimeSettings(threads=threads))
     outcome = read_json(run / METRICS)

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from lond.cli.shared import known_names, out, seed_numbers, threads_of_a_run
 from lond.errors import ConfigError, MissingDependencyError
 from lond.methods import METHODS
-from lond.presets.options import base_config, check_overrides, overrides_of, scaled
+from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages
 from lond.results.compare import FIGURES, Report, cells, draw, write_tables
 from lond.results.compare import compare as run_comparison
 from lond.results.jobs import Job, plan
@@ -47,8 +47,10 @@ def compare(
     check_overrides(settings or [], chosen)
     configs = {}
     for method in chosen:
-        config = base_config(source, preset_name, method, root, test)
-        configs[method] = scaled(config, epochs, frozen, overrides_of(settings or [], method))
+        overrides = overrides_of(settings or [], method)
+        configs[method] = stages(
+            source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides
+        )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
     try:

@@ -19,6 +19,7 @@ from lond.paper.reproduce.estimate import duration, estimate_text, estimated_sec
 from lond.paper.reproduce.filters import choices, chosen_cells
 from lond.paper.reproduce.lines import Line, lines_of
 from lond.paper.reproduce.maps import EmbeddingMap, map_of
+from lond.paper.reproduce.names import SCALES, checked_scale
 from lond.paper.reproduce.planning import Plan, data_problems, plan_experiment, without_data
 from lond.paper.reproduce.running import (
     Outcome,
@@ -31,7 +32,7 @@ from lond.paper.reproduce.running import (
 )
 from lond.paper.reproduce.smoke_data import make_web_folder
 from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
-from lond.presets.scales import SCALES, Places, checked_scale
+from lond.presets.scales import Places
 from lond.results.tables import Table as Figures
 from lond.train.runtime import RuntimeSettings
 

@@ -12,9 +12,10 @@ from lond.cli.shared import out, print_figures
 from lond.data.squares import unreadable
 from lond.errors import ConfigError, DataError
 from lond.evaluate import evaluate_predictions
+from lond.presets.changes import with_root
 from lond.runs import LoadedRun, load_run, save_decision
 from lond.runs import calibrate as calibrate_run
-from lond.runs.data import load_data, with_root
+from lond.runs.data import load_data
 from lond.runs.decision import FALSE_ALARM_RATE
 from lond.runs.tables import prediction_rows
 from lond.train.log import write_json

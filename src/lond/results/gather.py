@@ -10,8 +10,9 @@ from typing import Any, get_args
 
 from lond.config import RunConfig, run_config_from_dict
 from lond.errors import ConfigError, DataError
-from lond.presets.naming import baseline_of, data_of, noise_of, preset_of, scale_of
+from lond.presets.benchmarks import baseline_of, preset_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
+from lond.results.naming import data_of, noise_of, scale_of
 from lond.results.records import DataPart, DetectorRecord, Figures, Machine, Record, Scale, Seeds
 from lond.results.text import finite
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, read_json

@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TextIO
 
 from lond.config import RunConfig
 from lond.errors import ConfigError, LondError
+from lond.presets.changes import with_seed
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
 from lond.train.runtime import RuntimeSettings
@@ -54,7 +55,7 @@ def plan(configs: Mapping[str, RunConfig], seeds: Sequence[int], folder: Path) -
     jobs = []
     for seed in seeds:
         for method, config in configs.items():
-            seeded = replace(config, train=replace(config.train, seed=seed))
+            seeded = with_seed(config, seed)
             jobs.append(Job(method, seed, seeded, folder / f"{method}-seed{seed}"))
     for job in jobs:
         if job.folder.exists():

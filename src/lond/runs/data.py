@@ -61,13 +61,6 @@ def load_data(
     return train, test, {"noise": "the data's own; rates unknown"}
 
 
-def with_root(config: RunConfig, root: str) -> RunConfig:
-    """Return the configuration with a benchmark's files at another place; an empty text changes nothing."""
-    if not root:
-        return config
-    return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
-
-
 @dataclass(frozen=True)
 class Division:
     """The samples that are learned from, and the indices of these and of the held-out ones."""

@@ -20,7 +20,8 @@ from lond.detect.evidence import joined
 from lond.errors import ConfigError, DataError
 from lond.evaluate.predictions import RANKINGS
 from lond.plots import draw_histograms, draw_roc, import_pyplot
-from lond.runs.data import divide, load_data, with_root
+from lond.presets.changes import with_root
+from lond.runs.data import divide, load_data
 from lond.runs.trained import LoadedRun, load_trained
 from lond.train.log import write_json
 from lond.train.runtime import Runtime, RuntimeSettings

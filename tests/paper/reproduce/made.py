@@ -8,9 +8,10 @@ from typing import Any
 
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
+from lond.paper.reproduce.names import Scale
 from lond.paper.reproduce.planning import Plan, plan_experiment
 from lond.paper.reproduce.running import Outcome
-from lond.presets.scales import Places, Scale
+from lond.presets.scales import Places
 from lond.results.records import DetectorRecord, Record, Seeds
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from lond.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from lond.paper.reproduce.configs import scaled_config
     from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.lines import Line, lines_of
     from lond.paper.reproduce.names import SCALES
     from lond.paper.reproduce.planning import LeftOut, Plan, Run, plan_experiment
     from lond.paper.reproduce.running import Outcome, carry_out
-    from lond.presets.scales import scaled_config
 
 __all__ = [
     "SCALES",
@@ -43,7 +43,7 @@ _HOME = {
     "chosen_cells": "lond.paper.reproduce.filters",
     "lines_of": "lond.paper.reproduce.lines",
     "plan_experiment": "lond.paper.reproduce.planning",
-    "scaled_config": "lond.presets.scales",
+    "scaled_config": "lond.paper.reproduce.configs",
 }
 """Name -> module that is imported when the name is first used."""
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from lond.config import RunConfig
 from lond.errors import LondError
 from lond.paper.reproduce.planning import Plan, Run
-from lond.presets.naming import data_of, preset_of
+from lond.presets.benchmarks import preset_of
 from lond.results.gather import record_of
 from lond.results.jobs import Job, train_all
+from lond.results.naming import data_of
 from lond.results.records import DetectorRecord, Record
 from lond.results.store import ContradictionError, load, scan, write
 from lond.runs.detection import detect_run
