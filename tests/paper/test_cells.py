@@ -72,9 +72,7 @@ def test_a_key_that_does_not_exist_is_refused() -> None:
 
 def test_what_cannot_be_run_says_why() -> None:
     lacking = replace(RUNNABLE[0], missing="no benchmark holds such images")
-    with pytest.raises(
-        ConfigError, match="table1, 'Standard' cannot be run on the scale full: no benchmark"
-    ):
+    with pytest.raises(ConfigError, match="table1, 'Standard' cannot be run on the scale full: no benchmark"):
         run_config(lacking)
 
 

@@ -15,7 +15,7 @@ from lond.cli.shared import STORE, make_folder, out, print_whole, say, seed_numb
 from lond.errors import ConfigError, LondError, MissingDependencyError
 from lond.paper import EXPERIMENTS, experiment, panels
 from lond.paper.reproduce.drawing import CURVES, draw_experiment
-from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
+from lond.paper.reproduce.estimate import estimated_seconds
 from lond.paper.reproduce.filters import choices, chosen_cells
 from lond.paper.reproduce.lines import Line, lines_of
 from lond.paper.reproduce.maps import EmbeddingMap, map_of
@@ -34,6 +34,7 @@ from lond.paper.reproduce.smoke_data import make_web_folder
 from lond.paper.reproduce.tables import heading, left_out_notes, notes_of, table_of, tasks_table, write_tables
 from lond.presets.scales import Places
 from lond.results.tables import Table as Figures
+from lond.runs.estimate import duration, estimate_text
 from lond.train.runtime import RuntimeSettings
 
 WEB_FOLDER = "web-digits"
