@@ -36,8 +36,9 @@ from lond.frozen.extractor import Extractor, ExtractorSettings
 from lond.frozen.read import FeatureReader
 from lond.identify import Neighbours, judge, nearest_neighbours
 from lond.presets.benchmarks import preset
+from lond.presets.changes import with_root
 from lond.presets.features import on_features
-from lond.runs.data import load_data, with_root
+from lond.runs.data import load_data
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Request, Samples, Verdict
 

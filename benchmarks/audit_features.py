@@ -22,9 +22,10 @@ from lond.evaluate import evaluate_predictions
 from lond.frozen.extractor import ExtractorSettings
 from lond.methods import LondDrs
 from lond.presets.benchmarks import preset
+from lond.presets.changes import with_root
 from lond.presets.features import on_features
 from lond.runs import train_samples
-from lond.runs.data import load_data, with_root
+from lond.runs.data import load_data
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Samples
 

@@ -19,7 +19,7 @@ import torch
 from audit_cifar80n import with_features
 from store import machine, store
 
-from lond.audit.training import Trained, plan
+from lond.audit.run import learned_from
 from lond.data.pixels import ArrayPixels
 from lond.data.read.cifar import read_cifar100
 from lond.data.resized import at_side
@@ -27,8 +27,10 @@ from lond.data.split import take
 from lond.evaluate import evaluate_predictions
 from lond.frozen.extractor import ExtractorSettings
 from lond.presets.benchmarks import preset
+from lond.presets.changes import with_root
+from lond.presets.for_audit import Trained, for_audit
 from lond.runs import train_samples
-from lond.runs.data import load_data, with_root
+from lond.runs.data import load_data
 from lond.seeds import generator
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
@@ -61,17 +63,17 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         features, seen = (with_features(part, Path(folder), extractor) for part in (train, test))
         for way in WAYS:
             epochs = options.epochs if way == "finetune" else 0
-            found = plan(way, train, features.pixels.values, extractor, epochs, options.seed, None)  # type: ignore[attr-defined]
+            samples = learned_from(way, train, features.pixels.values, extractor)  # type: ignore[attr-defined]
+            side = samples.pixels.size[0]
+            config = for_audit(way, len(samples), side, extractor, epochs, options.seed, None)
             began = time.perf_counter()
             runtime = RuntimeSettings("cpu", threads=options.threads)
-            run = train_samples(found.config, found.samples, None, None, runtime, show_progress=False).run
+            run = train_samples(config, samples, None, None, runtime, show_progress=False).run
             seconds = time.perf_counter() - began
-            images = (
-                seen if way == "heads" else replace(test, pixels=at_side(test.pixels, found.samples.pixels.size[0]))
-            )
+            images = seen if way == "heads" else replace(test, pixels=at_side(test.pixels, side))
             figures = evaluate_predictions(run.predict(images), test.labels)
             chosen = {key: figures[key] for key in FIGURES}
-            rows.append({"training": way, "epochs": found.config.train.epochs, "seconds": seconds, **chosen})
+            rows.append({"training": way, "epochs": config.train.epochs, "seconds": seconds, **chosen})
     facts = {name: getattr(options, name) for name in ("noise", "seed", "images", "size")}
     return {**facts, "machine": machine(), "rows": rows}
 

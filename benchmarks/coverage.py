@@ -18,8 +18,8 @@ from scipy.stats import binom
 from store import store
 
 from lond.detect.threshold import threshold_at
+from lond.presets.changes import with_root
 from lond.runs import load_data, load_run
-from lond.runs.data import with_root
 from lond.seeds import generator
 
 RATES = (0.01, 0.05, 0.1)

@@ -20,6 +20,9 @@ from lond.methods import ALL_METHODS, LondDrsSettings
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
+OWN_MODULE = "module:"
+"""What the name of a backbone begins with that is a module of the user's own."""
+
 
 @dataclasses.dataclass(frozen=True)
 class DataSettings:

@@ -17,10 +17,11 @@ from torch import nn
 from lond.data.options import DEFAULTS
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
-from lond.estimator_input import class_array, estimator_config, plain_values, random_state_kept, training_set
+from lond.estimator_input import class_array, random_state_kept, training_set
 from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.nets.backbones import Builder
+from lond.presets.for_estimator import estimator_config, plain_values
 from lond.runs import Trained, load_trained, save_trained, train_samples
 from lond.runs.data import in_memory, reading_at, shape_of
 from lond.train.runtime import Runtime, RuntimeSettings

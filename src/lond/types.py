@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Annotated, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -19,6 +19,15 @@ FOREIGN = -1
 
 UNLABELLED = -2
 """Label of an image whose label is missing."""
+
+Epochs = Annotated[int, "epochs"]
+"""Type of a method's setting that counts epochs: in a run of another length it keeps its share."""
+
+FirstEpochs = Annotated[int, "first epochs"]
+"""The same, but a published run that is shortened keeps its number, up to the warm-up of the shorter run."""
+
+Memory = Annotated[float, "memory"]
+"""Type of a setting that says how much is kept from one epoch to the next: a shorter run forgets faster."""
 
 
 class Verdict(StrEnum):

@@ -41,7 +41,7 @@ NOT_RUN = {
 
 ONLY_READ = {
     "demo": "has no shorter form; tests/test_demo.py runs it",
-    "--finetune": "trains a whole network on a CPU; tests/audit/test_training.py does so",
+    "--finetune": "trains a whole network on a CPU; tests/audit/test_run.py does so",
     "--from-scratch": "likewise",
 }
 """Word of a lond command -> why its options are only checked."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
 from methods.test_on_features import clouds
 
-from lond.data.benchmarks import BenchmarkSettings
 from lond.errors import ConfigError
 from lond.methods import METHODS
-from lond.presets.benchmarks import OWN_IDENTIFY, PRESETS, preset
-from lond.presets.features import FROZEN_STEPS, on_features, on_frozen
-from lond.presets.scaling import LENGTHS
+from lond.presets.benchmarks import PRESETS, preset
+from lond.presets.changes import declared
+from lond.presets.features import on_features, on_frozen
+from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 from lond.runs import train_samples
 from lond.train.runtime import RuntimeSettings
+from lond.types import Epochs, FirstEpochs
 
+STEPS = {"lond-drs": 100, "cir-plus": 225, "dividemix": 150, "nce": 150, "unicon": 150}
+"""Limits on features of a benchmark."""
 OTHERS = sorted(set(METHODS) - {"lond-drs"})
 
 
@@ -43,15 +46,14 @@ def test_every_preset_becomes_a_short_run_on_features(name: str, scale: str) -> 
     assert (config.net.backbone, config.net.width, config.net.pretrained) == ("features", 0.5, False)
     assert (config.train.epochs, config.train.average_last, config.train.seed) == (9, 3, 5)
     assert config.train.batch_size == (59 if scale == "digits" else 256)
-    assert config.train.max_steps == (0 if before.data.source else FROZEN_STEPS.get(name, 0))
+    assert config.train.max_steps == STEPS.get(name, 0)
     own = replace(before, data=replace(before.data, source="own"))
     assert on_frozen(own, images=1000).train.max_steps == 0
     assert replace(config.data, frozen=before.data.frozen) == before.data
     assert getattr(config.settings, "warmup_epochs", 0) < 9
     assert config.optimiser.constant_epochs < 9
     assert all(step < 9 for step in config.optimiser.milestones)
-    for length in {field.name for field in fields(config.settings)} & set(LENGTHS):
-        assert 0 < getattr(config.settings, length) <= 9
+    assert all(0 < length <= 9 for length in declared(config.settings, Epochs, FirstEpochs).values())
 
 
 @pytest.mark.parametrize("scale", ["cifar80n-sym20", "cifar80n-asym40", "cifar100n-sym80", "web-car", "mini80-sym50"])
@@ -108,11 +110,3 @@ def test_a_network_that_is_named_already_stays() -> None:
 def test_a_run_of_no_epochs_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="at least 1 epoch"):
         on_frozen(preset("digits", name), epochs=0)
-
-
-def test_the_number_of_images_of_small_benchmarks() -> None:
-    from lond.data.benchmarks import load_benchmark
-    from lond.presets.features import FROZEN_IMAGES
-
-    for name, count in FROZEN_IMAGES.items():
-        assert len(load_benchmark(BenchmarkSettings(name)).train) == count

@@ -10,8 +10,9 @@ from lond.data.benchmarks import BENCHMARKS
 from lond.errors import ConfigError, DataError
 from lond.methods import METHODS
 from lond.presets.benchmarks import PRESETS, preset
+from lond.presets.changes import with_epochs
 from lond.presets.own_data import own_batch, own_data
-from lond.presets.scaling import with_epochs, with_method
+from lond.presets.scaling import with_method
 from lond.train.schedule import learning_rate
 
 CIFAR = [

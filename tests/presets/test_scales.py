@@ -1,4 +1,4 @@
-"""Every cell of the paper on every scale: a configuration that keeps what the cell changes, or a reason."""
+"""Scales, given plain values; every cell of the paper is tried in ``tests/paper/reproduce/test_configs.py``."""
 
 from __future__ import annotations
 
@@ -6,100 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from lond.config import to_dict
-from lond.data.sources import load
 from lond.errors import ConfigError
-from lond.paper import Cell, all_cells, experiment
-from lond.paper.reproduce.smoke_data import CLASSES, TEST, TRAINING, make_web_folder
-from lond.presets.benchmarks import MINI80_STEPS, preset
-from lond.presets.paper_cells import run_config
-from lond.presets.scales import SCALES, Places, checked_scale, scaled_config, why_left_out
-from lond.results.differences import flat
-from lond.results.identity import variant_of
+from lond.presets.scales import Places, Variation, at_scale, plain_at_scale, source_below
 
-PLACES = Places("there", Path("web-digits"))
-DISTINCT = tuple(
-    {(cell.method, cell.data, cell.detector == "rankfeat", str(cell.overrides)): cell for cell in all_cells()}.values()
-)
-"""Every combination of method, data and switches once, in one of its noises."""
-LENGTHS = ("settings.warmup_epochs", "train.epochs")
+WARMER = Variation("cifar80n-sym80", "dividemix", {"settings.clean_threshold": "0.7", "train.epochs": "50"})
 
 
-def cell_of(name: str, row: str, noise: str, data: str = "cifar80n", reading: str = "") -> Cell:
-    return next(
-        cell
-        for cell in experiment(name).cells
-        if (cell.row, cell.noise, cell.data) == (row, noise, data) and bool(cell.reading) == bool(reading)
-    )
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_cell_runs_or_says_why_not(scale: str) -> None:
-    for cell in DISTINCT:
-        if why_left_out(cell, scale):
-            with pytest.raises(ConfigError, match="no meaning"):
-                scaled_config(cell, scale, PLACES)
-            continue
-        config = scaled_config(cell, scale, PLACES, 3)
-        settings = flat(to_dict(config))
-        assert (config.method, config.train.seed, config.data.benchmark.root) == (cell.method, 3, "there")
-        for key, value in cell.overrides.items():
-            dropped = scale == "smoke" and key.startswith("data.benchmark.open_")
-            if key not in LENGTHS and not dropped and key != "data.benchmark.open_source":
-                assert settings[key] == value, (cell, key)
-        if scale != "smoke" or cell.noise:
-            noise = preset(cell.preset).data.benchmark.noise
-            own = config.data.benchmark.noise
-            assert (own.kind, own.closed_rate) == (noise.kind, noise.closed_rate)
-
-
-def test_what_is_left_out() -> None:
-    left = {scale: [cell for cell in all_cells() if why_left_out(cell, scale)] for scale in SCALES}
-    assert left["full"] == left["smoke"] == []
-    assert {cell.detector for cell in left["frozen"]} == {"rankfeat"}
-    assert {cell.data for cell in all_cells() if cell not in left["mini"]} == {"cifar80n"}
-
-
-def test_full_is_the_paper() -> None:
-    for cell in DISTINCT[::5]:
-        assert scaled_config(cell, "full", PLACES, 1) == run_config(cell, "there", 1)
-
-
-@pytest.mark.parametrize(("scale", "epochs", "warmup"), [("mini", 30, 10), ("frozen", 9, 3), ("smoke", 2, 1)])
-def test_lengths_become_those_of_the_scale(scale: str, epochs: int, warmup: int) -> None:
-    whole = scaled_config(cell_of("table4", "(1).Warmup", "sym80"), scale, PLACES)
-    assert (whole.train.epochs, whole.settings.warmup_epochs) == (epochs, epochs)
-    short = scaled_config(cell_of("table4", "(1).Warmup", "sym80", reading="yes"), scale, PLACES)
-    assert (short.train.epochs, short.settings.warmup_epochs) == (warmup, warmup)
-    # The mean is over the end of so short a run, not over all of it.
-    assert short.train.average_last == max(1, warmup // 3) and whole.train.average_last in (1, 3)
-
-
-def test_mini_is_the_preset_where_there_is_one() -> None:
-    for method, row in (("lond-drs", "Ours"), ("dividemix", "DivideMix"), ("sed", "SED")):
-        own = scaled_config(cell_of("table1", row, "asym40"), "mini", PLACES)
-        assert variant_of(own) == variant_of(preset("mini80-asym40", method))
-        assert own.train.max_steps == MINI80_STEPS.get(method, 0)
-    assert scaled_config(cell_of("table1", "Ours", "sym20"), "mini", PLACES).data.benchmark.noise.closed_rate == 0.2
-
-
-def test_a_swept_default_is_the_plain_run() -> None:
-    for scale in SCALES:
-        plain = scaled_config(cell_of("table1", "Ours", "sym80"), scale, PLACES)
-        assert scaled_config(cell_of("figure4", "K=3", "sym80"), scale, PLACES) == plain
-        assert scaled_config(cell_of("figure4", "K=2", "sym80"), scale, PLACES) != plain
+@pytest.mark.parametrize("scale", ["full", "mini", "frozen", "smoke"])
+def test_a_change_holds_on_every_scale_and_not_in_the_plain_run(scale: str) -> None:
+    config, plain = at_scale(WARMER, scale, Places("there"), 3), plain_at_scale(WARMER, scale, Places("there"), 3)
+    assert (config.settings.clean_threshold, plain.settings.clean_threshold) == (0.7, 0.5)
+    assert (config.method, config.train.seed, config.data.benchmark.root) == ("dividemix", 3, "there")
+    # Other lengths become those of the warm-up.
+    assert config.train.epochs == (50 if scale == "full" else plain.settings.warmup_epochs)
 
 
 def test_an_unknown_scale_is_refused() -> None:
-    assert checked_scale("mini") == "mini"
-    with pytest.raises(ConfigError, match="choose one of: full, mini, frozen, smoke"):
-        checked_scale("tiny")
+    with pytest.raises(ConfigError, match="no scale 'tiny'; choose one of: full, mini"):
+        at_scale(WARMER, "tiny", Places())
 
 
-def test_the_generated_web_folder(tmp_path: Path) -> None:
-    folder = make_web_folder(tmp_path / "web-digits")
-    train, test = load(str(folder), "train"), load(str(folder), "test")
-    assert (len(train), len(test)) == (CLASSES * TRAINING, CLASSES * TEST)
-    assert train.class_names == test.class_names == tuple(f"digit{digit}" for digit in range(CLASSES))
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
-    assert {path: path.stat().st_mtime_ns for path in make_web_folder(folder).rglob("*.png")} == before
+def test_open_set_images_may_be_in_a_file(tmp_path: Path) -> None:
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"
+    (tmp_path / "tinyimagenet.npz").touch()
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet.npz"
+    (tmp_path / "tinyimagenet").mkdir()
+    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"

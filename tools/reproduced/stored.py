@@ -9,7 +9,8 @@ from typing import Any
 
 from lond.config import RunConfig
 from lond.paper import Cell
-from lond.presets.scales import Places, Scale, scaled_config
+from lond.paper.reproduce.configs import scaled_config
+from lond.paper.reproduce.scales import Scale
 from lond.results.identity import repetitions_of
 from lond.results.records import Record
 
@@ -71,7 +72,7 @@ def shared_draws(cells: Sequence[Cell], scale: Scale, records: Sequence[Record])
 
 @cache
 def _config(cell: Cell, scale: Scale) -> RunConfig:
-    return scaled_config(cell, scale, Places())
+    return scaled_config(cell, scale)
 
 
 def place_of(record: Record) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -19,18 +19,21 @@ from lond.audit.judge.folds import default_folds
 from lond.audit.judge.learn import learn, unit_features
 from lond.audit.page.layout_map import MapKind, two_dimensions
 from lond.audit.result import Audit
-from lond.audit.training import Trained, plan
 from lond.config import to_dict
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
 from lond.data.read.files import Progress
+from lond.data.resized import at_side
 from lond.data.sources import load
 from lond.data.split import take
 from lond.device import choose_device
 from lond.errors import ConfigError, DataError
+from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
+from lond.presets.for_audit import Trained, for_audit
+from lond.presets.own_data import SMALL_IMAGE
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
 
@@ -62,6 +65,8 @@ class AuditSettings:
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
+        if self.train not in get_args(Trained):
+            raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(Trained))}")
         if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
             raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
         if not 0 < self.false_alarm_rate < 1:
@@ -127,12 +132,15 @@ def _audit(
     groups = find_duplicates(facts.hashes, samples.labels, facts.perceptual)
     rows, training = training_rows(facts, groups)
     features = facts.features[rows.numpy()]
-    planned = plan(settings.train, training, features, settings.extractor, settings.epochs, settings.seed, cache)
-    used = replace(settings, epochs=planned.config.train.epochs, folds=settings.folds or default_folds(len(rows)))
+    seen = learned_from(settings.train, training, features, settings.extractor)
+    config = for_audit(
+        settings.train, len(seen), seen.pixels.size[0], settings.extractor, settings.epochs, settings.seed, cache
+    )
+    used = replace(settings, epochs=config.train.epochs, folds=settings.folds or default_folds(len(rows)))
     learned = learn(
-        planned.samples,
+        seen,
         unit_features(features),
-        planned.config,
+        config,
         folder,
         runtime,
         folds=used.folds,
@@ -153,6 +161,20 @@ def _audit(
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         facts.thumbnail,
     )
+
+
+def learned_from(trained: Trained, samples: Samples, features: Features, extractor: ExtractorSettings) -> Samples:
+    """Return the samples as the training sees them: features ``(N, V, D)``, or images at the side of the network.
+
+    Raises:
+        DataError: a network is to be trained on embeddings.
+    """
+    if trained == "heads":
+        return replace(samples, pixels=FeaturePixels(features))
+    if isinstance(samples.pixels, FeaturePixels):
+        raise DataError(f"{samples.origin} holds embeddings; a network can only be trained on images")
+    side = extractor.size if trained == "finetune" else min(SMALL_IMAGE, *samples.pixels.size)
+    return replace(samples, pixels=at_side(samples.pixels, side))
 
 
 def _near_copies(groups: DuplicateGroups, rows: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ def compare(
 ) -> None:
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
     from lond.methods import ALL_METHODS
-    from lond.presets.options import base_config, check_overrides, overrides_of, scaled
+    from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages
     from lond.results.compare import STORE, draw, write_tables
     from lond.results.compare import compare as run_comparison
     from lond.results.jobs import plan
@@ -48,8 +48,10 @@ def compare(
     check_overrides(settings or [], chosen)
     configs = {}
     for method in chosen:
-        config = base_config(source, preset_name, method, root, test)
-        configs[method] = scaled(config, epochs, frozen, overrides_of(settings or [], method))
+        overrides = overrides_of(settings or [], method)
+        configs[method] = stages(
+            source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides
+        )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
     try:

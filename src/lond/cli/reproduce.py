@@ -56,8 +56,9 @@ def reproduce(
     from lond.paper import experiment
     from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.planning import plan_experiment, without_data
+    from lond.paper.reproduce.scales import checked_scale
     from lond.paper.reproduce.smoke_data import make_web_folder
-    from lond.presets.scales import Places, checked_scale
+    from lond.presets.scales import Places
     from lond.results.batch import carry_out, store_notes
     from lond.train.runtime import RuntimeSettings
 
@@ -151,7 +152,8 @@ def _draw(
 
 def _ask(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int, yes: bool) -> None:
     """Say how long it will take, and ask before more than an hour."""
-    from lond.paper.reproduce.estimate import duration, estimate_text, estimated_seconds
+    from lond.paper.reproduce.estimate import estimated_seconds
+    from lond.runs.estimate import duration, estimate_text
 
     missing = _missing(plan, store)
     if not missing or plan.scale == "smoke":
@@ -173,10 +175,11 @@ def _describe(plan: RunPlan, store: Path, runtime: RuntimeSettings, jobs: int) -
     from rich.markup import escape
     from rich.table import Column, Table
 
-    from lond.paper.reproduce.estimate import estimate_text, estimated_seconds
+    from lond.paper.reproduce.estimate import estimated_seconds
     from lond.paper.reproduce.outputs import heading, left_out_notes
     from lond.paper.reproduce.planning import data_problems
     from lond.results.batch import missing_jobs, stored_records
+    from lond.runs.estimate import estimate_text
 
     say(heading(plan))
     stored = stored_records(plan.runs, store)

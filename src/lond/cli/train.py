@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import out, print_figures
+from lond.cli.shared import out, print_figures, print_whole, say
+
+if TYPE_CHECKING:
+    from lond.config import RunConfig
+    from lond.train.runtime import RuntimeSettings
 
 
 def train(
@@ -36,15 +40,19 @@ def train(
     nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
     threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print all settings, where they come from and the time; train nothing.")
+    ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
-    from lond.presets.options import base_config, key_and_value, scaled
+    from lond.presets.options import COMMAND_LINE, key_and_value, stages
     from lond.runs import METRICS, train_run
     from lond.runs.folder import is_first_process
     from lond.train.runtime import RuntimeSettings
 
     overrides = {"train.seed": str(seed)} | dict(key_and_value(text) for text in settings or [])
-    config = scaled(base_config(source, preset_name, method, root, test), epochs, frozen, overrides)
+    found = stages(source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides)
+    config = found[COMMAND_LINE]
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
     warmup = getattr(config.settings, "warmup_epochs", 0)
     if warmup >= config.train.epochs:
@@ -53,6 +61,9 @@ def train(
             "shorten it with --set settings.warmup_epochs=N",
             soft_wrap=True,
         )
+    if dry_run:
+        _describe(found, runtime)
+        return
     if (folder / METRICS).is_file():
         out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
     try:
@@ -65,6 +76,26 @@ def train(
     print_figures(f"{config.method}, mean over its last epochs", result.metrics)
     _print_verdicts(folder)
     out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
+
+
+def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
+    """Print every setting with the stage that it comes from, and how long the run will take."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from lond.presets.options import COMMAND_LINE
+    from lond.presets.provenance import origins
+    from lond.runs.estimate import amount_of, estimate_text, run_seconds
+
+    config = found[COMMAND_LINE]
+    table = Table("setting", "value", "default", "from")
+    for origin in origins(found):
+        default = str(origin.default) if origin.stage else ""
+        table.add_row(origin.key, escape(str(origin.value)), escape(default), escape(origin.stage))
+    print_whole(table)
+    seconds = run_seconds(config, amount_of(config), runtime)
+    besides = "; the features of the frozen network come first" if config.data.frozen.backbone else ""
+    say(f"{config.train.epochs} epochs: {estimate_text(seconds)}{besides}")
 
 
 def _print_verdicts(folder: Path) -> None:

@@ -95,7 +95,8 @@ def calibrate(
 
 
 def _own_test_set(run: LoadedRun, root: str) -> Samples:
-    from lond.runs.data import load_data, with_root
+    from lond.presets.changes import with_root
+    from lond.runs.data import load_data
 
     test = load_data(with_root(run.config, root))[1]
     if test is None:

@@ -47,6 +47,32 @@ class BenchmarkSettings:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """How much a benchmark holds, known without its files: images, known classes and the shape of an image."""
+
+    images: int
+    """To train on, without those of another source."""
+    test_images: int
+    classes: int
+    channels: int = 3
+    side: int | None = 32
+    """In pixels; None = the setting ``image_size``."""
+
+
+EXTENTS: dict[str, Extent] = {
+    "cifar10n": Extent(50_000, 10_000, 10),
+    "cifar80n": Extent(50_000, 10_000, 80),
+    "cifar100n": Extent(50_000, 10_000, 100),
+    "mini80": Extent(10_000, 2_000, 16, side=16),
+    "digits": Extent(1_198, 599, 8, channels=1, side=16),
+    "web-aircraft": Extent(13_503, 3_333, 100, side=None),
+    "web-bird": Extent(18_388, 5_794, 200, side=None),
+    "web-car": Extent(21_448, 8_041, 196, side=None),
+}
+"""Benchmark -> its extent."""
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """A loaded benchmark."""
 
@@ -212,8 +238,6 @@ BENCHMARKS: dict[str, Callable[[BenchmarkSettings], Benchmark]] = {
     "cifar100n": _cifar(read_cifar100, open_ratio=0.0),
     "mini80": _mini80,
     "digits": _digits,
-    "web-aircraft": _web("web-aircraft", 100),
-    "web-bird": _web("web-bird", 200),
-    "web-car": _web("web-car", 196),
+    **{name: _web(name, EXTENTS[name].classes) for name in ("web-aircraft", "web-bird", "web-car")},
 }
 """Benchmarks by name; CIFAR10N and CIFAR100N carry synthetic noise, unlike the human-annotated sets of these names."""

@@ -23,14 +23,14 @@ from lond.methods.base import Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, one_hot, whole_set
 from lond.methods.mix_match import guess, mean_probabilities, mix_match_terms, ramp, refine, warmup_terms
 from lond.methods.semi_supervised_pair import warn_nothing_is_clean
-from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
 
 @dataclass(frozen=True)
 class CirPlusSettings(ClassifierSettings):
     """Settings of CIR+; the published values for CIFAR-100."""
 
-    warmup_epochs: int = 30
+    warmup_epochs: Epochs = 30
     iterations: int = 900
     """Steps of an epoch after warm-up; 0 = one pass over the clean samples."""
     confidence: float = 0.9
@@ -44,7 +44,7 @@ class CirPlusSettings(ClassifierSettings):
     mixup: float = 4.0
     """Concentration of the Beta distribution (0 = no mixing)."""
     unlabelled_weight: float = 30.0
-    ramp_epochs: int = 16
+    ramp_epochs: Epochs = 16
     """Epochs after warm-up over which the unlabelled term rises to its full weight; 0 = at once."""
     binary_weight: float = 1.0
     rotation_weight: float = 1.0

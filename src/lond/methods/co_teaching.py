@@ -20,7 +20,7 @@ from lond.methods.base import Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
 from lond.methods.for_detectors import OpenedClassifier
 from lond.methods.sample_table import SampleTable
-from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Term
 
 Pair = tuple[Tensor, Tensor]
 """The same thing of network 1 and of network 2."""
@@ -36,7 +36,7 @@ class CoTeachingSettings(ClassifierSettings):
     head: Literal["mlp", "linear"] = "linear"
     noise_rate: float = 0.2
     """tau, the share of each batch that is discarded after the ramp; the method has to be told."""
-    ramp_epochs: int = 10
+    ramp_epochs: Epochs = 10
     """T_k, epochs over which the discarded share rises from 0; 0 = tau at once."""
     ramp_exponent: float = 1.0
     """c, the power of the epoch in the ramp."""

@@ -17,7 +17,7 @@ from lond.identify import kept_count, smallest
 from lond.methods.base import Survey, Task
 from lond.methods.classifiers import whole_set
 from lond.methods.co_teaching import EXCHANGE, CoTeaching, CoTeachingSettings, Pair
-from lond.types import Clock, Phase
+from lond.types import Clock, FirstEpochs, Phase
 
 DISAGREEMENT = "disagreement"
 """The phase in which only samples of different predictions are exchanged."""
@@ -27,7 +27,7 @@ DISAGREEMENT = "disagreement"
 class CoTeachingPlusSettings(CoTeachingSettings):
     """Settings of Co-teaching+; the published values for CIFAR-100."""
 
-    initial_epochs: int = 5
+    initial_epochs: FirstEpochs = 5
     """Epochs of plain Co-teaching before disagreement counts."""
     whole_batch_steps: int = 5000
     """Steps from the start in which a batch without disagreement is learned whole; later its loss is 0."""

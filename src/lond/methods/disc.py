@@ -20,7 +20,7 @@ from lond.losses import draw_mix, generalised_cross_entropy, mix_inputs, soft_cr
 from lond.methods.base import Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
-from lond.types import Batch, Clock, Partition, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
 
 VIEWS = ("weak", "strong")
 
@@ -29,8 +29,8 @@ VIEWS = ("weak", "strong")
 class DiscSettings(ClassifierSettings):
     """Settings of DISC; the published values for CIFAR with at most 50 % symmetric noise."""
 
-    warmup_epochs: int = 20
-    confidence_memory: float = 0.99
+    warmup_epochs: Epochs = 20
+    confidence_memory: Memory = 0.99
     """mu: how much of its threshold a sample keeps at each epoch (0.95 for asymmetric or heavy noise, and web data)."""
     clean_weight: float = 1.0
     """lambda of the cross-entropy of clean samples."""

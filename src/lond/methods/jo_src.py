@@ -19,7 +19,7 @@ from lond.methods.base import Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.nets.teacher import MeanTeacher
-from lond.types import Batch, Clock, Partition, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
 VIEWS = ("weak", "weak")
 
@@ -28,8 +28,8 @@ VIEWS = ("weak", "weak")
 class JoSrcSettings(ClassifierSettings):
     """Settings of Jo-SRC; the published values for CIFAR."""
 
-    warmup_epochs: int = 10
-    ramp_epochs: int = 190
+    warmup_epochs: Epochs = 10
+    ramp_epochs: Epochs = 190
     """Epochs in which the threshold rises to ``final_threshold`` after warm-up: the rest of the published run."""
     clean_threshold: float = 0.75
     """tau_c, the threshold at the end of warm-up."""

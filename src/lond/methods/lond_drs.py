@@ -39,14 +39,14 @@ from lond.methods.classifiers import ClassifierSettings, build_classifier
 from lond.methods.for_detectors import OpenedDual
 from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet, DualOutput
-from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
 
 @dataclass(frozen=True)
 class LondDrsSettings:
     """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off."""
 
-    warmup_epochs: int = 50
+    warmup_epochs: Epochs = 50
     identify: IdentifySettings = field(default_factory=IdentifySettings)
     mixup: float = 1.0
     """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
@@ -65,7 +65,7 @@ class LondDrsSettings:
     warmup_contrastive_weight: float = 1.0
     warmup_prototype_weight: float = 0.0
     """10 for web data: prototypes start from the class means and are learned during warm-up too."""
-    ramp_epochs: int = 16
+    ramp_epochs: Epochs = 16
     """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
     refine_clean_targets: bool = True
     """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""

@@ -16,14 +16,14 @@ from lond.methods.classifiers import NETS, ClassifierSettings, PairMethod, build
 from lond.methods.mix_match import Logits, mean_probabilities, mix_match_terms, refine, warmup_terms
 from lond.methods.semi_supervised_pair import logits_of, warn_nothing_is_clean
 from lond.nets.classifier import ClassifierOutput
-from lond.types import Batch, Clock, Partition, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
 
 @dataclass(frozen=True)
 class NceSettings(ClassifierSettings):
     """Settings of NCE; the published values for CIFAR-100."""
 
-    warmup_epochs: int = 30
+    warmup_epochs: Epochs = 30
     neighbours: int = 20
     """K, neighbours that verify and correct a label."""
     verify_threshold: float = 0.9

@@ -22,7 +22,7 @@ from lond.identify import Neighbours, largest_components, nearest_neighbours, ne
 from lond.losses import draw_mix, instance_contrastive, mix_inputs, soft_cross_entropy, subgraph_contrastive
 from lond.methods.base import Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
-from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NgcSettings(ClassifierSettings):
     """Settings of NGC; the published values for CIFAR-100 with open-set noise. A weight of 0 switches its term off."""
 
     head: Literal["mlp", "linear"] = "linear"
-    warmup_epochs: int = 30
+    warmup_epochs: Epochs = 30
     neighbours: int | None = None
     """k of the graph, at most all other samples; None = two a class (200 for CIFAR-100, as published).
 

@@ -18,14 +18,14 @@ from lond.losses import negative_entropy, negative_learning
 from lond.methods.base import Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
-from lond.types import Batch, Clock, Partition, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
 
 @dataclass(frozen=True)
 class NpnSettings(ClassifierSettings):
     """What both variants share; the published values for CIFAR. A weight of 0 switches its term off."""
 
-    warmup_epochs: int = 200
+    warmup_epochs: Epochs = 200
     top_k: int = 2
     """Classes that get a vote at each view of a sample; at most C - 1 count."""
     candidates: Literal["top-1", "top-k"] = "top-1"

@@ -25,7 +25,7 @@ from lond.losses import negative_entropy
 from lond.methods.base import Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, whole_set
 from lond.nets.teacher import MeanTeacher
-from lond.types import Batch, Clock, Partition, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
 
 PATIENCE = 10
 """Epochs by which the warm-up is prolonged at most while classes are lost."""
@@ -38,10 +38,10 @@ LOST_SHARE = 0.1
 class SedSettings(ClassifierSettings):
     """Settings of SED; the published values for CIFAR100N."""
 
-    warmup_epochs: int = 20
-    threshold_memory: float = 0.9
+    warmup_epochs: Epochs = 20
+    threshold_memory: Memory = 0.9
     """m_s: what the global threshold and the class masses keep from one epoch to the next."""
-    moment_memory: float = 0.9
+    moment_memory: Memory = 0.9
     """m_r: what the moments of the teacher's confidence keep."""
     quantile: float = 0.8
     """Of the given-label probabilities, which the global threshold follows."""

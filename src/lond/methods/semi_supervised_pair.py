@@ -14,7 +14,7 @@ from lond.methods.base import Task
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, members, one_hot
 from lond.methods.mix_match import Logits, guess, mean_probabilities, mix_match_terms, ramp, refine, warmup_terms
 from lond.nets.classifier import Classifier
-from lond.types import Batch, Clock, Phase, Stream, Term
+from lond.types import Batch, Clock, Epochs, Phase, Stream, Term
 
 SHARE = 0.5
 """Labelled samples of a semi-supervised step, as a share of the run's batch size (which the warm-up uses in full)."""
@@ -24,7 +24,7 @@ SHARE = 0.5
 class SemiSupervisedPairSettings(ClassifierSettings):
     """Warm-up and MixMatch; the published values for CIFAR-100."""
 
-    warmup_epochs: int = 30
+    warmup_epochs: Epochs = 30
     confidence_penalty: bool = False
     """Add the negative entropy of the predictions to the warm-up loss (for asymmetric noise)."""
     sharpening: float = 0.5
@@ -33,7 +33,7 @@ class SemiSupervisedPairSettings(ClassifierSettings):
     """Concentration of the Beta distribution; 0 = no mixing."""
     unlabelled_weight: float = 25.0
     """lambda_u; 0 = unlabelled samples are mixing partners only."""
-    ramp_epochs: int = 16
+    ramp_epochs: Epochs = 16
     """Epochs after warm-up over which ``unlabelled_weight`` rises from 0; 0 = at once."""
 
     def __post_init__(self) -> None:

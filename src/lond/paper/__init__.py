@@ -1,6 +1,6 @@
 """The paper as data: what its tables print, what its figures show, and the runs that would print and show it again.
 
-Importing it loads no network; ``lond.presets.paper_cells`` turns cells into configurations.
+Importing it loads no network; ``lond.paper.reproduce.configs`` turns cells into configurations.
 """
 
 from lond.paper.experiments import APPENDIX, EXPERIMENTS, all_cells, experiment

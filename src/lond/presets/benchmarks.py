@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lond.config import DataSettings, NetSettings, RunConfig
 from lond.data.benchmarks import BenchmarkSettings
 from lond.data.noise import NoiseKind, NoiseSettings
@@ -11,21 +9,19 @@ from lond.data.views import ViewSettings
 from lond.errors import ConfigError
 from lond.identify import IdentifySettings
 from lond.methods import ALL_METHODS, LondDrsSettings, Method
-from lond.presets.scaling import with_method
+from lond.presets.features import on_frozen
+from lond.presets.recipes import Occasion
+from lond.presets.recipes.lond_drs import recipe
+from lond.presets.scaling import occasion_of, with_method
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
-OWN_IDENTIFY = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)
-"""The paper's web column, for noise that nobody has measured: its own web sets and a user's images."""
-
 
 def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
-    """Return the paper's CIFAR column: K = 3 for symmetric, 1 for asymmetric noise."""
+    """Return the paper's CIFAR column."""
     noise = NoiseSettings(kind=kind, closed_rate=rate)
-    identify = IdentifySettings(top=3 if kind == "symmetric" else 1)
-    return RunConfig(
-        data=DataSettings(BenchmarkSettings(benchmark, noise=noise)), settings=LondDrsSettings(identify=identify)
-    )
+    settings = recipe(Occasion(kind, rate, benchmark)).settings
+    return RunConfig(data=DataSettings(BenchmarkSettings(benchmark, noise=noise)), settings=settings)
 
 
 def web(benchmark: str) -> RunConfig:
@@ -34,7 +30,7 @@ def web(benchmark: str) -> RunConfig:
         data=DataSettings(BenchmarkSettings(benchmark)),
         net=NetSettings("timm:resnet50", pretrained=True),
         views=ViewSettings(strong="randaugment"),
-        settings=LondDrsSettings(warmup_epochs=10, identify=OWN_IDENTIFY, mixup=0.5, warmup_prototype_weight=10.0),
+        settings=recipe(Occasion(benchmark=benchmark)).settings,
         optimiser=OptimiserSettings(learning_rate=0.005, constant_epochs=10),
         train=TrainSettings(epochs=120, batch_size=64),
     )
@@ -86,10 +82,6 @@ PRESETS: dict[str, RunConfig] = {
 """Preset name -> configuration of LOND-DRS; ``preset`` puts another method in its place."""
 
 
-MINI80_STEPS = {"dividemix": 60, "unicon": 35, "nce": 30, "cir-plus": 50}
-"""Steps of a phase after warm-up on mini80, for methods whose published epochs take too long on two CPU cores."""
-
-
 def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
     """Return a preset by name, for any method: its name, or a class of one's own.
 
@@ -101,8 +93,35 @@ def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
     """
     if name not in PRESETS:
         raise ConfigError(f"there is no preset {name!r}; choose one of: {', '.join(PRESETS)}")
-    method = ALL_METHODS.name_of(method)
-    config = with_method(PRESETS[name], method)
-    if config.data.benchmark.name == "mini80" and method in MINI80_STEPS:
-        config = replace(config, train=replace(config.train, max_steps=MINI80_STEPS[method]))
-    return config
+    return with_method(PRESETS[name], ALL_METHODS.name_of(method))
+
+
+def preset_of(config: RunConfig, given: str = "") -> str:
+    """Return the preset with the run's data and noise, "" if there is none.
+
+    Raises:
+        ConfigError: the given one is unknown, or of other data.
+    """
+    if given:
+        wanted = occasion_of(preset(given))
+        if not config.data.source and occasion_of(config) != wanted:
+            raise ConfigError(f"the run is not one of preset {given}: its data or noise are other ones")
+        return given
+    if config.data.source:
+        return ""
+    own = occasion_of(config)
+    return next((name for name, one in PRESETS.items() if occasion_of(one) == own), "")
+
+
+def baseline_of(config: RunConfig, name: str) -> RunConfig | None:
+    """Return the configuration that a run is a change of: its preset, or mini80 with its noise; None if unknown."""
+    benchmark = config.data.benchmark
+    if config.data.source:
+        return None
+    if name or benchmark.name in PRESETS:
+        plain = preset(name or benchmark.name, config.method)
+    elif benchmark.name == "mini80":
+        plain = with_method(mini80(benchmark.noise.kind, benchmark.noise.closed_rate), config.method)
+    else:
+        return None
+    return on_frozen(plain) if config.data.frozen.backbone else plain

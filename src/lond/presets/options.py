@@ -1,38 +1,65 @@
-"""From the options of a command to the configuration of a run."""
+"""From the options of a command to the configuration of a run, stage by stage."""
 
 from __future__ import annotations
 
-from lond.config import RunConfig, with_overrides
+from collections.abc import Mapping
+
+from lond.config import RunConfig, settings_class, with_overrides
 from lond.errors import ConfigError
 from lond.presets.benchmarks import preset
+from lond.presets.changes import with_epochs, with_root
 from lond.presets.features import FROZEN_EPOCHS, on_frozen
 from lond.presets.own_data import own_data
-from lond.presets.scaling import with_epochs, with_method
-from lond.runs.data import with_root
+from lond.presets.scaling import with_method
+
+COMMAND_LINE = "command line"
+"""The last stage."""
 
 
-def base_config(source: str, preset_name: str, method: str, root: str, test: str) -> RunConfig:
-    """Return the configuration of a method on images of one's own or on a preset's benchmark.
+def stages(
+    source: str,
+    preset_name: str,
+    method: str,
+    *,
+    root: str = "data",
+    test: str = "",
+    epochs: int | None = None,
+    frozen: bool = False,
+    overrides: Mapping[str, str] | None = None,
+) -> dict[str, RunConfig]:
+    """Return the configuration after each stage, by the stage's name; the last one is that of the run.
+
+    The stages are the method's defaults, the preset (or what suits images of one's own), the method's recipe, frozen
+    features or another length if asked for, and the command line. Settings about a frozen network ask for its features.
+
+    Args:
+        source: images of one's own, or
+        preset_name: a benchmark with its settings.
+        method: name of the method.
+        root: folder with the benchmark's own files.
+        test: test data beside a source.
+        epochs: length in all; None = that of the stages before.
+        frozen: whether to learn from features of a frozen network.
+        overrides: dotted key -> text of single settings.
 
     Raises:
-        ConfigError: both or neither are given, or a name is unknown.
+        ConfigError: both or neither of source and preset are given, or a name is unknown.
     """
     if bool(source) == bool(preset_name):
         raise ConfigError("give either SOURCE (your own images) or --preset NAME; `lond list` shows the presets")
     if test and not source:
         raise ConfigError("--test goes with SOURCE; a preset has its own test data")
-    if source:
-        return with_method(own_data(source, test), method)
-    return with_root(preset(preset_name, method), root)
-
-
-def scaled(config: RunConfig, epochs: int | None, frozen: bool, overrides: dict[str, str]) -> RunConfig:
-    """Return the configuration at the asked length, on frozen features if any setting is about them, overridden."""
+    overrides = overrides or {}
+    found = {"default": RunConfig(method=method, settings=settings_class(method)())}
+    title = "own data" if source else f"preset {preset_name}"
+    found[title] = own_data(source, test) if source else preset(preset_name)
+    config = found[f"recipe {method}"] = with_method(found[title], method)
     if frozen or any(key.startswith("data.frozen.") for key in overrides):
-        config = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
+        config = found["frozen features"] = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
     elif epochs is not None:
-        config = with_epochs(config, epochs)
-    return with_overrides(config, overrides)
+        config = found["--epochs"] = with_epochs(config, epochs)
+    found[COMMAND_LINE] = with_overrides(config if source else with_root(config, root), overrides)
+    return found
 
 
 def key_and_value(text: str) -> tuple[str, str]:

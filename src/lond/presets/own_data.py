@@ -10,8 +10,9 @@ from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.data.views import ViewSettings
 from lond.methods import LondDrsSettings
-from lond.presets.benchmarks import OWN_IDENTIFY, web
+from lond.presets.benchmarks import web
 from lond.presets.features import on_features
+from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 

@@ -1,28 +1,27 @@
-"""From a cell of the paper to its configuration on a scale."""
+"""From a preset, a method and changed settings to a configuration on a scale: full, mini, frozen or smoke."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
 from lond.config import DataSettings, NetSettings, RunConfig, with_overrides
 from lond.data.options import ReadOptions
 from lond.errors import ConfigError
-from lond.paper import Cell
-from lond.paper.reproduce.scales import AVERAGED, LENGTH, OPEN_IMAGES, SCALES, WARMUP, Scale, why_left_out
-from lond.presets.benchmarks import digits, preset
+from lond.presets.benchmarks import digits, mini80, preset
+from lond.presets.changes import with_root, with_seed
 from lond.presets.features import on_frozen
-from lond.presets.naming import mini80_of
-from lond.presets.paper_cells import run_config
 from lond.presets.scaling import with_method
-
-__all__ = ["SCALES", "Places", "Scale", "checked_scale", "plain_config", "scaled_config", "why_left_out"]
 
 SMOKE_SIDE = 16
 """Side in pixels of the images of a smoke run."""
 
-DATA = "data."
+FILES = (".npz", ".csv", ".parquet")
+"""What images of another source may be in, besides a folder."""
+
+DATA, OPEN_IMAGES, OPEN_SOURCE = "data.", "data.benchmark.open_", "data.benchmark.open_source"
+"""Beginnings of settings: of the data, of images of another data set, and where these lie."""
 
 
 @dataclass(frozen=True)
@@ -33,67 +32,82 @@ class Places:
     web_folder: Path = Path("web-digits")
 
 
-def checked_scale(name: str) -> Scale:
-    """Return the scale of a name.
+@dataclass(frozen=True)
+class Variation:
+    """A preset with a method in it and settings changed, at full scale."""
+
+    preset: str
+    method: str
+    overrides: Mapping[str, str]
+    """Dotted key -> text, as ``lond.config.with_overrides`` takes them."""
+
+
+def at_scale(variation: Variation, scale: str, places: Places, seed: int = 0) -> RunConfig:
+    """Return the configuration on a scale; what is changed holds on every scale.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: scale, preset, method or a key is unknown.
     """
-    for scale in get_args(Scale):
-        if scale == name:
-            found: Scale = scale
-            return found
-    raise ConfigError(f"there is no scale {name!r}; choose one of: {', '.join(SCALES)}")
-
-
-def scaled_config(cell: Cell, scale: Scale, places: Places, seed: int = 0) -> RunConfig:
-    """Return the configuration of a cell on a scale; what the cell itself changes holds on every scale.
-
-    Raises:
-        ConfigError: the cell has no meaning on the scale.
-    """
-    if reason := why_left_out(cell, scale):
-        raise ConfigError(f"{cell.experiment}, {cell.row!r} has no meaning on the scale {scale}: {reason}")
     if scale == "full":
-        return run_config(cell, places.root, seed)
-    plain = plain_config(cell, scale, places, seed)
-    return with_overrides(plain, _fitting_overrides(cell, scale, plain))
+        return _full(variation, places, seed)
+    plain = plain_at_scale(variation, scale, places, seed)
+    return with_overrides(plain, _fitting_overrides(variation, scale, plain))
 
 
-def plain_config(cell: Cell, scale: Scale, places: Places, seed: int = 0) -> RunConfig:
-    """Return the configuration of a cell's method and data on a scale, without what the cell changes besides."""
-    of_data = {key: value for key, value in cell.overrides.items() if key.startswith(DATA)}
-    full = run_config(replace(cell, overrides=of_data), places.root, seed)
+def plain_at_scale(variation: Variation, scale: str, places: Places, seed: int = 0) -> RunConfig:
+    """Return the configuration of method and data on a scale, without what is changed besides.
+
+    Raises:
+        ConfigError: scale, preset, method or a key is unknown.
+    """
+    of_data = {key: text for key, text in variation.overrides.items() if key.startswith(DATA)}
+    full = _full(replace(variation, overrides=of_data), places, seed)
     if scale == "full":
         return full
     if scale == "frozen":
         return on_frozen(full)
-    small = (
-        mini80_of(preset(cell.preset).data.benchmark.noise, cell.method) if scale == "mini" else _smoke(cell, places)
-    )
-    benchmark = replace(small.data.benchmark, root=places.root)
-    return replace(small, data=replace(small.data, benchmark=benchmark), train=replace(small.train, seed=seed))
+    noise = full.data.benchmark.noise
+    if scale == "mini":
+        small = with_method(mini80(noise.kind, noise.closed_rate), variation.method)
+    elif scale == "smoke":
+        small = _smoke(variation, places)
+    else:
+        raise ConfigError(f"there is no scale {scale!r}; choose one of: full, mini, frozen, smoke")
+    return with_seed(with_root(small, places.root), seed)
 
 
-def _fitting_overrides(cell: Cell, scale: Scale, plain: RunConfig) -> dict[str, str]:
-    """Return what the cell changes; lengths become those of the scale: all epochs, or those of the warm-up."""
-    texts = cell.texts()
-    if WARMUP in texts:
-        texts[WARMUP] = str(plain.train.epochs)
-    if LENGTH in texts:
+def _full(variation: Variation, places: Places, seed: int) -> RunConfig:
+    texts = {"data.benchmark.root": places.root, "train.seed": str(seed)}
+    if open_source := variation.overrides.get(OPEN_SOURCE):
+        texts[OPEN_SOURCE] = str(source_below(places.root, Path(open_source).name))
+    return with_overrides(preset(variation.preset, variation.method), {**variation.overrides, **texts})
+
+
+def source_below(root: str, name: str) -> Path:
+    """Return the folder, or the file in its place, with images of a name; the folder if there is nothing yet."""
+    folder = Path(root) / name
+    files = (folder.with_name(name + suffix) for suffix in FILES)
+    return next((path for path in (folder, *files) if path.exists()), folder)
+
+
+def _fitting_overrides(variation: Variation, scale: str, plain: RunConfig) -> dict[str, str]:
+    """Return what is changed; lengths become those of the scale: all epochs, or those of the warm-up."""
+    texts = dict(variation.overrides)
+    if "settings.warmup_epochs" in texts:
+        texts["settings.warmup_epochs"] = str(plain.train.epochs)
+    if "train.epochs" in texts:
         warmup = plain.settings.warmup_epochs
-        texts[LENGTH] = str(warmup)
+        texts["train.epochs"] = str(warmup)
         # The model as warm-up leaves it: a mean must not reach back to where it began.
-        texts[AVERAGED] = str(min(plain.train.average_last, max(1, warmup // 3)))
-    if scale == "frozen":
-        return {key: text for key, text in texts.items() if not key.startswith(DATA)}
-    return {key: text for key, text in texts.items() if not key.startswith(OPEN_IMAGES)}
+        texts["train.average_last"] = str(min(plain.train.average_last, max(1, warmup // 3)))
+    dropped = DATA if scale == "frozen" else OPEN_IMAGES
+    return {key: text for key, text in texts.items() if not key.startswith(dropped)}
 
 
-def _smoke(cell: Cell, places: Places) -> RunConfig:
+def _smoke(variation: Variation, places: Places) -> RunConfig:
     """Return a run of seconds: 2 epochs, one of them warm-up, two steps a phase, few channels."""
-    base, paper = digits(), preset(cell.preset)
-    on_files = cell.data.startswith("web-")
+    base, paper = digits(), preset(variation.preset)
+    on_files = paper.data.benchmark.name.startswith("web-")
     if on_files:
         data = DataSettings(source=str(places.web_folder), read=ReadOptions(size=SMOKE_SIDE, channels=1, num_workers=0))
     else:
@@ -107,4 +121,4 @@ def _smoke(cell: Cell, places: Places) -> RunConfig:
         optimiser=replace(base.optimiser, constant_epochs=1),
         train=replace(base.train, epochs=2, batch_size=32 if on_files else 128, average_last=1, max_steps=2),
     )
-    return with_method(small, cell.method)
+    return with_method(small, variation.method)

@@ -5,20 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lond.config import RunConfig, settings_class
-from lond.errors import ConfigError
-from lond.presets.recipes import RECIPES
-from lond.presets.recipes.base import Occasion
+from lond.config import RunConfig
+from lond.presets.changes import declared, with_epochs
+from lond.presets.recipes import Occasion, recipe_of
 from lond.train.schedule import OptimiserSettings
+from lond.types import FirstEpochs
 
 FULL_SCALE = ("cifar10n", "cifar80n", "cifar100n", "web-aircraft", "web-bird", "web-car")
 """Benchmarks on which every method is trained for as long as it was published."""
-
-LENGTHS = ("warmup_epochs", "ramp_epochs", "initial_epochs")
-"""Settings that count epochs."""
-
-MEMORIES = ("confidence_memory", "threshold_memory", "moment_memory")
-"""Settings that say how much is kept of something from one epoch to the next."""
 
 NATURAL_IMAGES = ("autoaugment", "randaugment")
 """Strong views that a recipe may replace; others were chosen for images that are not photographs."""
@@ -28,17 +22,15 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
     """Return a preset of LOND-DRS with another method in its place: same data, network and weak views.
 
     The method brings its published settings, optimiser, batch size and, at full scale, length. A reduced preset, or
-    one for a user's own data, keeps its length: see ``shortened``.
+    one for a user's own data, keeps its length (see ``shortened``); a reduced benchmark may limit the steps.
 
     Raises:
         ConfigError: there is no such method.
     """
-    defaults = settings_class(method)
+    make = recipe_of(method)
     if method == config.method:
         return config
-    if method not in RECIPES:
-        return replace(config, method=method, settings=defaults())
-    recipe = RECIPES[method](occasion_of(config))
+    recipe, benchmark = make(occasion_of(config)), "" if config.data.source else config.data.benchmark.name
     published = replace(
         config,
         method=method,
@@ -48,12 +40,12 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
             config.train,
             epochs=recipe.epochs or config.train.epochs,
             batch_size=recipe.batch_size or config.train.batch_size,
+            max_steps=recipe.step_limits.get(benchmark, config.train.max_steps),
         ),
     )
     if recipe.strong and config.views.strong in NATURAL_IMAGES:
         published = replace(published, views=replace(config.views, strong=recipe.strong))
-    full_scale = not config.data.source and config.data.benchmark.name in FULL_SCALE
-    return published if full_scale or recipe.optimiser is None else shortened(published, config)
+    return published if benchmark in FULL_SCALE or recipe.optimiser is None else shortened(published, config)
 
 
 def occasion_of(config: RunConfig) -> Occasion:
@@ -99,8 +91,8 @@ def shortened(published: RunConfig, preset: RunConfig) -> RunConfig:
         to_the_end = warmup + ramp == published.train.epochs
         first_step = min(optimiser.milestones, default=epochs) - new_warmup
         changes["ramp_epochs"] = epochs - new_warmup if to_the_end else max(1, min(ramp, own.ramp_epochs, first_step))
-    if getattr(published.settings, "initial_epochs", 0):
-        changes["initial_epochs"] = min(published.settings.initial_epochs, own.warmup_epochs)
+    for name, value in declared(published.settings, FirstEpochs).items():
+        changes[name] = min(value, own.warmup_epochs)
     batch_size = min(published.train.batch_size, 2 * preset.train.batch_size)
     return replace(
         short,
@@ -120,29 +112,4 @@ def slowed(optimiser: OptimiserSettings, share: float) -> OptimiserSettings:
         learning_rate=share * optimiser.learning_rate,
         constant_rate=None if constant is None else share * constant,
         final_rate=share * optimiser.final_rate,
-    )
-
-
-def with_epochs(config: RunConfig, epochs: int) -> RunConfig:
-    """Return the run at another length: warm-up, ramps, memory and the plan of the rate keep their shares.
-
-    Raises:
-        ConfigError: there is no epoch left.
-    """
-    if epochs < 1:
-        raise ConfigError(f"a run needs at least 1 epoch, not {epochs}")
-    share = epochs / config.train.epochs
-    settings = config.settings
-    lengths = {name: max(1, round(share * value)) for name in LENGTHS if (value := getattr(settings, name, 0))}
-    memories = {name: value ** (1 / share) for name in MEMORIES if (value := getattr(settings, name, 0))}
-    optimiser = replace(
-        config.optimiser,
-        constant_epochs=round(share * config.optimiser.constant_epochs),
-        milestones=tuple(max(1, round(share * time)) for time in config.optimiser.milestones),
-    )
-    return replace(
-        config,
-        train=replace(config.train, epochs=epochs),
-        settings=replace(settings, **lengths, **memories),
-        optimiser=optimiser,
     )

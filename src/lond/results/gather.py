@@ -11,8 +11,9 @@ from typing import Any, get_args
 from lond.config import RunConfig
 from lond.errors import ConfigError, DataError
 from lond.io.json_files import plain, read_json, read_json_lines
-from lond.presets.naming import baseline_of, data_of, noise_of, preset_of, scale_of
+from lond.presets.benchmarks import baseline_of, preset_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
+from lond.results.naming import data_of, noise_of, scale_of
 from lond.results.records import DataPart, DetectorRecord, Machine, Metrics, Record, Scale, Seeds
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, folder_config
 from lond.train.loop import CHECKPOINT, LOG

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lond.config import RunConfig, settings_class, to_dict
-from lond.presets.naming import data_of, preset_of
+from lond.presets.benchmarks import preset_of
 from lond.results.differences import flat
+from lond.results.naming import data_of
 from lond.results.records import SEEDS, DataPart, Record
 from lond.runs.folder import PLACES
 

@@ -9,7 +9,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -19,6 +19,7 @@ from lond.config import RunConfig
 from lond.errors import ConfigError, LondError
 from lond.methods import ALL_METHODS, Method
 from lond.nets.backbones import ALL_BACKBONES, Builder
+from lond.presets.changes import with_seed
 from lond.results.gather import record_of
 from lond.results.records import Record
 from lond.runs import METRICS, train_run
@@ -90,8 +91,7 @@ def plan(configs: Mapping[str, RunConfig], seeds: Sequence[int], folder: Path) -
     jobs = []
     for seed in seeds:
         for method, config in configs.items():
-            seeded = replace(config, train=replace(config.train, seed=seed))
-            jobs.append(Job(method, seeded, folder / f"{method}-seed{seed}"))
+            jobs.append(Job(method, with_seed(config, seed), folder / f"{method}-seed{seed}"))
     for job in jobs:
         if job.folder.exists():
             claim(job.folder, job.config)

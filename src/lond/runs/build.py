@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from lond.config import NetSettings, RunConfig, settings_class
+from lond.config import OWN_MODULE, NetSettings, RunConfig, settings_class
 from lond.data.feature_views import FeatureViews
 from lond.data.views import ViewMaker, Views
 from lond.errors import ConfigError
@@ -16,10 +16,6 @@ from lond.methods import ALL_METHODS, Method, Task
 from lond.nets.backbones import Backbone, build_backbone
 from lond.runs.data import Shape
 from lond.seeds import seed_global_state
-
-OWN_MODULE = "module:"
-"""What the name of a backbone begins with that is a module of the user's own."""
-
 
 FEATURES = "features"
 """The backbone of runs on features that were computed beforehand."""

@@ -107,13 +107,6 @@ def _features(
         return as_features(samples, frozen, reader)
 
 
-def with_root(config: RunConfig, root: str) -> RunConfig:
-    """Return the configuration with a benchmark's files at another place; an empty text changes nothing."""
-    if not root:
-        return config
-    return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
-
-
 @dataclass(frozen=True)
 class Division:
     """The samples that are learned from, and the indices of these and of the held-out ones."""

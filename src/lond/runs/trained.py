@@ -16,6 +16,7 @@ from lond.data.views import Views
 from lond.errors import DataError
 from lond.io.json_files import read_json, write_json
 from lond.methods import Method
+from lond.presets.changes import without_weights
 from lond.runs.build import build
 from lond.runs.data import Shape, check_fits, in_memory, new_features, reading_at
 from lond.runs.decision import DECISION, Decision, load_decision, save_decision
@@ -125,8 +126,7 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     shape = Shape(tuple(manifest["class_names"]), manifest["channels"], tuple(manifest["size"]))
     state = load_state(folder / CHECKPOINT)
     # The weights come from the checkpoint: pretrained ones need not be at hand any more.
-    untrained = replace(config, net=replace(config.net, pretrained=False, checkpoint_path=None))
-    method, views = build(untrained, shape, torch.empty(0, dtype=torch.long), backbone)
+    method, views = build(without_weights(config), shape, torch.empty(0, dtype=torch.long), backbone)
     try:
         method.load_state_dict(state["method"])
     except RuntimeError as error:

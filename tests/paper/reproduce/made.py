@@ -9,7 +9,8 @@ from typing import Any
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
 from lond.paper.reproduce.planning import RunPlan, plan_experiment
-from lond.presets.scales import Places, Scale
+from lond.paper.reproduce.scales import Scale
+from lond.presets.scales import Places
 from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord, Record, Seeds
 

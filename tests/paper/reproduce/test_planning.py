@@ -10,7 +10,7 @@ from paper.reproduce.made import made_plan
 from lond.errors import DataError
 from lond.paper import EXPERIMENTS
 from lond.paper.reproduce.planning import data_problems, without_data
-from lond.presets.scales import SCALES
+from lond.paper.reproduce.scales import SCALES
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -12,7 +12,8 @@ from torch import Tensor
 from lond.audit.page.layout_map import two_dimensions
 from lond.data.split import take
 from lond.errors import DataError
-from lond.runs.data import load_data, with_root
+from lond.presets.changes import with_root
+from lond.runs.data import load_data
 from lond.runs.trained import load_run
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN

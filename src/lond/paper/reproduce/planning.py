@@ -10,11 +10,15 @@ from lond.config import RunConfig
 from lond.data.benchmarks import load_benchmark
 from lond.errors import DataError
 from lond.paper import Cell, Experiment
-from lond.presets.naming import data_of, noise_of, preset_of
-from lond.presets.scales import Places, Scale, plain_config, scaled_config, why_left_out
+from lond.paper.reproduce.configs import plain_config, scaled_config
+from lond.paper.reproduce.scales import Scale, why_left_out
+from lond.presets.benchmarks import preset_of
+from lond.presets.changes import with_seed
+from lond.presets.scales import Places
 from lond.results.gather import record_of
 from lond.results.identity import variant_of
 from lond.results.jobs import Job, problem_text
+from lond.results.naming import data_of, noise_of
 from lond.results.records import Record
 from lond.runs.detection import detect_run
 from lond.train.runtime import RuntimeSettings
@@ -130,8 +134,7 @@ def plan_experiment(
     configs = {cell: scaled_config(cell, scale, places) for cell in kept}
     for seed in seeds:
         for cell, config in configs.items():
-            seeded = replace(config, train=replace(config.train, seed=seed))
-            shared.setdefault(seeded, []).append(cell)
+            shared.setdefault(with_seed(config, seed), []).append(cell)
     runs = []
     for config, users in shared.items():
         name, seed = _name(config), config.train.seed

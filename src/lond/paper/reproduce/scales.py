@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from lond.errors import ConfigError
 from lond.paper import DATA_SETS, Cell
 
 Scale = Literal["full", "mini", "frozen", "smoke"]
@@ -27,6 +28,18 @@ AVERAGED = "train.average_last"
 
 OPEN_IMAGES = "data.benchmark.open_"
 """Beginning of the settings that add images of another data set."""
+
+
+def checked_scale(name: str) -> Scale:
+    """Return the scale of a name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    for scale in SCALES:
+        if scale == name:
+            return scale
+    raise ConfigError(f"there is no scale {name!r}; choose one of: {', '.join(SCALES)}")
 
 
 def why_left_out(cell: Cell, scale: Scale) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lond.config import settings_class
+from lond.methods import ALL_METHODS
 from lond.presets.recipes import (
     cir_plus,
     co_teaching,
@@ -11,6 +13,7 @@ from lond.presets.recipes import (
     disc,
     dividemix,
     jo_src,
+    lond_drs,
     nce,
     ngc,
     npn,
@@ -18,7 +21,7 @@ from lond.presets.recipes import (
     standard,
     unicon,
 )
-from lond.presets.recipes.base import Occasion, Recipe
+from lond.presets.recipes.base import FeatureRun, Occasion, Recipe
 
 RECIPES: dict[str, Callable[[Occasion], Recipe]] = {
     "cir-plus": cir_plus.recipe,
@@ -27,6 +30,7 @@ RECIPES: dict[str, Callable[[Occasion], Recipe]] = {
     "disc": disc.recipe,
     "dividemix": dividemix.recipe,
     "jo-src": jo_src.recipe,
+    "lond-drs": lond_drs.recipe,
     "nce": nce.recipe,
     "ngc": ngc.recipe,
     "npn-hard": npn.recipe_hard,
@@ -35,6 +39,18 @@ RECIPES: dict[str, Callable[[Occasion], Recipe]] = {
     "standard": standard.recipe,
     "unicon": unicon.recipe,
 }
-"""Method name -> its recipe; LOND-DRS has its own presets."""
+"""Method name -> its recipe."""
 
-__all__ = ["RECIPES", "Occasion", "Recipe"]
+
+def recipe_of(method: str) -> Callable[[Occasion], Recipe]:
+    """Return the recipe of a method: ours, else the one that its class brings as ``recipe``, else its default settings.
+
+    Raises:
+        ConfigError: there is no such method.
+    """
+    settings = settings_class(method)
+    own: Callable[[Occasion], Recipe] | None = getattr(ALL_METHODS[method], "recipe", None)
+    return RECIPES.get(method) or own or (lambda occasion: Recipe(settings()))
+
+
+__all__ = ["RECIPES", "FeatureRun", "Occasion", "Recipe", "recipe_of"]

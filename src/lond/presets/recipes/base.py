@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lond.train.schedule import OptimiserSettings
@@ -30,13 +31,37 @@ class Occasion:
 
 
 @dataclass(frozen=True)
+class FeatureRun:
+    """What settings for features of a frozen network may depend on."""
+
+    images: int
+    epochs: int
+    is_own: bool
+    """True for data of one's own, False for a benchmark."""
+
+
+def as_they_are(settings: Any, run: FeatureRun) -> Any:
+    """Return the settings."""
+    return settings
+
+
+@dataclass(frozen=True)
 class Recipe:
     """The published values of one method for one occasion; None = those of the preset it is put into."""
 
     settings: Any
     """The method's settings."""
-    optimiser: OptimiserSettings | None
-    epochs: int | None
-    batch_size: int | None
+    optimiser: OptimiserSettings | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
     strong: str | None = None
     """Policy of the strong views, if the method wants another than the data set's."""
+    # A step costs, in steps of plain cross-entropy: Co-teaching(+) 1.3, NPN 2.1, NGC and SED 2.3, NCE 2.5, Jo-SRC 2.6,
+    # DivideMix 2.7, DISC and CIR+ 3.0, UNICON 3.1, LOND-DRS 9.5. On features an epoch has N / 256 steps of most methods
+    # (CIFAR: 196), N / 128 for each of two networks of DivideMix, NCE and UNICON, 900 for CIR+. The limits there are
+    # about three minutes a run.
+    step_limits: Mapping[str, int] = field(default_factory=dict)
+    """Name of a benchmark, or "frozen" for features of any -> most steps of a phase after warm-up there, for methods
+    whose epochs take too long on two CPU cores. Data of one's own are not limited."""
+    on_features: Callable[[Any, FeatureRun], Any] = as_they_are
+    """Returns the settings for features of a frozen network from those at that length; what needs images goes off."""

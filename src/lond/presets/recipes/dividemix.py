@@ -9,6 +9,8 @@ from lond.train.schedule import OptimiserSettings
 HEAVY_RATE, EXTREME_RATE = 0.4, 0.85
 """Symmetric noise rates above which the values for 50-80 % and for 90 % are taken."""
 
+STEP_LIMITS = {"mini80": 60, "frozen": 150}
+
 
 def recipe(occasion: Occasion) -> Recipe:
     """Return the published values; for CIFAR-100 with asymmetric noise, which was not published, those of 20 %."""
@@ -19,7 +21,7 @@ def recipe(occasion: Occasion) -> Recipe:
         optimiser = OptimiserSettings(
             learning_rate=0.002, nesterov=False, weight_decay=1e-3, plan="step", milestones=(40,)
         )
-        return Recipe(settings, optimiser, epochs=80, batch_size=64)
+        return Recipe(settings, optimiser, epochs=80, batch_size=64, step_limits=STEP_LIMITS)
     extreme = occasion.noise == "symmetric" and occasion.rate > EXTREME_RATE
     settings = DivideMixSettings(
         warmup_epochs=10 if occasion.few_classes else 30,
@@ -29,7 +31,7 @@ def recipe(occasion: Occasion) -> Recipe:
         loss_history=5 if extreme else 0,
     )
     optimiser = OptimiserSettings(learning_rate=0.02, nesterov=False, plan="step", milestones=(150,))
-    return Recipe(settings, optimiser, epochs=300, batch_size=128)
+    return Recipe(settings, optimiser, epochs=300, batch_size=128, step_limits=STEP_LIMITS)
 
 
 def _unlabelled_weight(occasion: Occasion) -> float:

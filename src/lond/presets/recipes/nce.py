@@ -6,14 +6,18 @@ from lond.methods.nce import NceSettings
 from lond.presets.recipes.base import Occasion, Recipe
 from lond.train.schedule import OptimiserSettings
 
+STEP_LIMITS = {"mini80": 30, "frozen": 150}
+
 
 def recipe(occasion: Occasion) -> Recipe:
     """Return the column of the data set; thresholds follow the noise rate. A step's batches are half the run's."""
     if occasion.noise == "web":
         settings = NceSettings(head="linear", warmup_epochs=1, correct_threshold=0.05, mixup=0.5)
-        return Recipe(settings, _optimiser(0.01, drop=40), epochs=80, batch_size=64, strong="autoaugment")
-    settings = _few_classes(occasion) if occasion.few_classes else _many_classes(occasion)
-    return Recipe(settings, _optimiser(0.02, drop=150), epochs=300, batch_size=256, strong="autoaugment")
+        optimiser, epochs, batch_size = _optimiser(0.01, drop=40), 80, 64
+    else:
+        settings = _few_classes(occasion) if occasion.few_classes else _many_classes(occasion)
+        optimiser, epochs, batch_size = _optimiser(0.02, drop=150), 300, 256
+    return Recipe(settings, optimiser, epochs, batch_size, strong="autoaugment", step_limits=STEP_LIMITS)
 
 
 def _few_classes(occasion: Occasion) -> NceSettings:

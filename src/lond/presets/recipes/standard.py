@@ -8,4 +8,4 @@ from lond.presets.recipes.base import Occasion, Recipe
 
 def recipe(occasion: Occasion) -> Recipe:
     """Return the head alone: everything else is the preset's."""
-    return Recipe(StandardSettings(), optimiser=None, epochs=None, batch_size=None)
+    return Recipe(StandardSettings())

@@ -9,6 +9,8 @@ from lond.train.schedule import OptimiserSettings
 HEAVY_RATE = 0.75
 """Symmetric noise rate above which the authors advise larger unlabelled batches."""
 
+STEP_LIMITS = {"mini80": 35, "frozen": 150}
+
 
 def recipe(occasion: Occasion) -> Recipe:
     """Return the published values; of the 0 to 2 warm-up epochs advised for web data the most."""
@@ -19,11 +21,11 @@ def recipe(occasion: Occasion) -> Recipe:
         optimiser = OptimiserSettings(
             learning_rate=0.005, nesterov=False, weight_decay=1e-3, constant_epochs=0, final_rate=1e-5
         )
-        return Recipe(settings, optimiser, epochs=200, batch_size=64, strong="autoaugment")
+        return Recipe(settings, optimiser, epochs=200, batch_size=64, strong="autoaugment", step_limits=STEP_LIMITS)
     settings = UniconSettings(
         warmup_epochs=10 if occasion.few_classes else 30,
         confidence_penalty=occasion.noise == "asymmetric",
         unlabelled_batch=1.0 if occasion.noise == "symmetric" and occasion.rate > HEAVY_RATE else 0.5,
     )
     optimiser = OptimiserSettings(learning_rate=0.02, nesterov=False, constant_epochs=0, final_rate=2e-4)
-    return Recipe(settings, optimiser, epochs=350, batch_size=128, strong="autoaugment")
+    return Recipe(settings, optimiser, epochs=350, batch_size=128, strong="autoaugment", step_limits=STEP_LIMITS)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
 
-from lond.audit.training import EPOCHS, Plan, Trained, plan
+from lond.audit.run import AuditSettings, learned_from
+from lond.config import RunConfig
 from lond.data.feature_views import FeaturePixels
 from lond.data.pixels import ArrayPixels
 from lond.data.resized import ResizedPixels
 from lond.errors import ConfigError, DataError
 from lond.frozen.extractor import ExtractorSettings
+from lond.presets.for_audit import EPOCHS, Trained, for_audit
 from lond.runs.build import build
 from lond.runs.data import shape_of
 from lond.types import Samples
@@ -19,12 +23,19 @@ from lond.types import Samples
 EXTRACTOR = ExtractorSettings(size=48)
 
 
-def planned(trained: Trained, side: int = 24, epochs: int = 0, pixels: object = None) -> Plan:
+@dataclass(frozen=True)
+class Planned:
+    config: RunConfig
+    samples: Samples
+
+
+def planned(trained: Trained, side: int = 24, epochs: int = 0, pixels: object = None) -> Planned:
     images = torch.zeros(40, 3, side, side, dtype=torch.uint8)
     samples = Samples(
         pixels or ArrayPixels(images), torch.arange(40) % 2, ("a", "b"), tuple(str(place) for place in range(40))
     )
-    return plan(trained, samples, np.zeros((40, 2, 5), dtype=np.float16), EXTRACTOR, epochs, 7)
+    seen = learned_from(trained, samples, np.zeros((40, 2, 5), dtype=np.float16), EXTRACTOR)
+    return Planned(for_audit(trained, len(seen), seen.pixels.size[0], EXTRACTOR, epochs, 7), seen)
 
 
 def test_heads_learn_from_features() -> None:
@@ -62,4 +73,4 @@ def test_what_cannot_be_trained_is_refused() -> None:
         with pytest.raises(DataError, match="only be trained on images"):
             planned(trained, pixels=embeddings)
     with pytest.raises(ConfigError, match="no training 'everything'"):
-        planned("everything")
+        AuditSettings(train="everything")

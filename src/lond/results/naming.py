@@ -1,66 +1,14 @@
-"""What a run is called: its preset, data set, noise and scale, from its configuration."""
+"""What a run is called: its data set, noise and scale, from its configuration."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lond.config import RunConfig
-from lond.data.noise import NoiseSettings
-from lond.errors import ConfigError
-from lond.presets.benchmarks import MINI80_STEPS, PRESETS, mini80
+from lond.presets.benchmarks import baseline_of
 from lond.presets.benchmarks import preset as preset_config
-from lond.presets.features import on_frozen
-from lond.presets.scaling import FULL_SCALE, with_method
+from lond.presets.scaling import FULL_SCALE
 from lond.results.records import Scale
-
-WEB = "web-"
-
-
-def preset_of(config: RunConfig, given: str = "") -> str:
-    """Return the preset with the run's data and noise, "" if there is none.
-
-    Raises:
-        ConfigError: the given one is unknown, or of other data.
-    """
-    if given:
-        wanted = preset_config(given).data.benchmark
-        if not config.data.source and _key(wanted) != _key(config.data.benchmark):
-            raise ConfigError(f"the run is not one of preset {given}: its data or noise are other ones")
-        return given
-    if config.data.source:
-        return ""
-    own = _key(config.data.benchmark)
-    return next((name for name, preset in PRESETS.items() if _key(preset.data.benchmark) == own), "")
-
-
-def _key(benchmark: Any) -> tuple[Any, ...]:
-    """Return what tells presets apart; the web sets have no noise of ours."""
-    name = benchmark.name
-    return (name,) if name.startswith(WEB) else (name, benchmark.noise.kind, benchmark.noise.closed_rate)
-
-
-def baseline_of(config: RunConfig, preset: str) -> RunConfig | None:
-    """Return the configuration that a run is a change of: its preset, or mini80 with its noise; None if unknown."""
-    if config.data.source:
-        return None
-    if preset:
-        plain = preset_config(preset, config.method)
-    elif config.data.benchmark.name == "mini80":
-        plain = mini80_of(config.data.benchmark.noise, config.method)
-    elif config.data.benchmark.name == "digits":
-        plain = preset_config("digits", config.method)
-    else:
-        return None
-    return on_frozen(plain) if config.data.frozen.backbone else plain
-
-
-def mini80_of(noise: NoiseSettings, method: str) -> RunConfig:
-    """Return the reduced CIFAR80N with any noise, for any method; presets name two noises only."""
-    config = with_method(mini80(noise.kind, noise.closed_rate), method)
-    steps = MINI80_STEPS.get(method, 0)
-    return replace(config, train=replace(config.train, max_steps=steps)) if steps else config
 
 
 def data_of(config: RunConfig, preset: str) -> str:
@@ -84,7 +32,7 @@ def noise_of(drawn: object, preset: str) -> str:
     """
     if not isinstance(drawn, dict):
         benchmark = preset_config(preset).data.benchmark if preset else None
-        if benchmark is None or benchmark.name.startswith(WEB):
+        if benchmark is None or benchmark.name.startswith("web-"):
             return ""
         drawn = vars(benchmark.noise)
     kind = {"symmetric": "sym", "asymmetric": "asym"}[drawn["kind"]]

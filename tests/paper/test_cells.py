@@ -16,8 +16,10 @@ from lond.errors import ConfigError
 from lond.evaluate.predictions import RANKINGS
 from lond.methods import METHODS
 from lond.paper import DATA_SETS, EXPERIMENTS, Cell, all_cells, experiment
+from lond.paper.reproduce.configs import scaled_config as run_config
+from lond.paper.reproduce.planning import plan_experiment
 from lond.presets.benchmarks import PRESETS, preset
-from lond.presets.paper_cells import distinct_runs, run_config, source_below
+from lond.presets.scales import Places
 
 RUNNABLE = [cell for cell in all_cells() if not cell.missing]
 METRICS = {"accuracy", "label_accuracy", *RANKINGS}
@@ -70,9 +72,8 @@ def test_a_key_that_does_not_exist_is_refused() -> None:
 
 def test_what_cannot_be_run_says_why() -> None:
     lacking = replace(RUNNABLE[0], missing="no benchmark holds such images")
-    with pytest.raises(ConfigError, match="table1, 'Standard' cannot be run: no benchmark holds such images"):
+    with pytest.raises(ConfigError, match="table1, 'Standard' cannot be run on the scale full: no benchmark"):
         run_config(lacking)
-    assert distinct_runs([lacking]) == {}
 
 
 def test_the_rows_of_the_ablation_switch_terms_on_one_by_one() -> None:
@@ -121,18 +122,10 @@ def test_the_runs_of_figure_5_differ_in_the_selection_only() -> None:
 
 def test_open_set_images_lie_below_the_root() -> None:
     for cell in experiment("table7").cells:
-        benchmark = run_config(cell, root="elsewhere", seed=3).data.benchmark
+        benchmark = run_config(cell, places=Places("elsewhere"), seed=3).data.benchmark
         added = DATA_SETS[cell.data]
         assert (benchmark.root, benchmark.open_images) == ("elsewhere", added.open_images)
         assert benchmark.open_source == f"elsewhere/{added.open_set}"
-
-
-def test_open_set_images_may_be_in_a_file(tmp_path: Path) -> None:
-    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"
-    (tmp_path / "tinyimagenet.npz").touch()
-    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet.npz"
-    (tmp_path / "tinyimagenet").mkdir()
-    assert source_below(str(tmp_path), "tinyimagenet") == tmp_path / "tinyimagenet"
 
 
 def test_the_seed_is_that_of_the_training() -> None:
@@ -140,13 +133,13 @@ def test_the_seed_is_that_of_the_training() -> None:
 
 
 def test_runs_that_several_cells_share_are_trained_once() -> None:
-    runs = distinct_runs(all_cells())
-    assert sum(map(len, runs.values())) == len(RUNNABLE)
-    assert len(runs) == 181
-    counts = Counter(name for cells in runs.values() for name in {cell.experiment for cell in cells})
+    plan = plan_experiment(experiment("table1"), all_cells(), "full", [0], Places(), Path("out"))
+    assert sum(len(run.cells) for run in plan.runs) == len(RUNNABLE)
+    assert len(plan.runs) == 181
+    counts = Counter(name for run in plan.runs for name in {cell.experiment for cell in run.cells})
     assert counts == {
         "table1": 60, "table2": 9, "table3": 36, "table4": 12, "table6": 6, "table7": 8, "table8": 8,
         "figure1": 4, "figure3": 54, "figure4": 15, "figure5": 3, "figure6": 3,
     }  # fmt: skip
-    sed = next(cells for config, cells in runs.items() if config == run_config(cells_of("table2", "MSP")[0]))
-    assert {cell.experiment for cell in sed} == {"table1", "table2", "table6", "figure6"}
+    sed = next(run for run in plan.runs if run.config == run_config(cells_of("table2", "MSP")[0]))
+    assert {cell.experiment for cell in sed.cells} == {"table1", "table2", "table6", "figure6"}
