@@ -17,7 +17,6 @@ from lond.audit.findings import Findings
 from lond.audit.judge.deciding import FALSE_ALARM_RATE
 from lond.audit.judge.folds import default_folds
 from lond.audit.judge.learn import learn, unit_features
-from lond.audit.page.layout_map import MapKind, two_dimensions
 from lond.audit.result import Audit
 from lond.config import to_dict
 from lond.data.feature_views import FeaturePixels
@@ -32,6 +31,7 @@ from lond.errors import ConfigError, DataError
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
+from lond.layout_map import MapKind, two_dimensions
 from lond.presets.for_audit import Trained, for_audit
 from lond.presets.own_data import SMALL_IMAGE
 from lond.train.runtime import RuntimeSettings

@@ -9,8 +9,8 @@ from pathlib import Path
 from lond.errors import ConfigError
 from lond.io.atomic import write_atomically
 from lond.io.json_files import write_json
-from lond.plots import draw_curves
 from lond.results.batch import Outcome, carry_out
+from lond.results.curves import draw_curves
 from lond.results.gather import fingerprint_of
 from lond.results.groups import Group, over_last
 from lond.results.jobs import Job

@@ -21,9 +21,10 @@ from lond.detect.evidence import joined
 from lond.errors import ConfigError, DataError
 from lond.evaluate.predictions import RANKINGS
 from lond.io.json_files import write_json
-from lond.plots import draw_histograms, draw_roc, import_pyplot
+from lond.plots import import_pyplot
 from lond.presets.changes import with_root
 from lond.runs.data import divide, load_data
+from lond.runs.detection_figures import draw_histograms, draw_roc
 from lond.runs.trained import LoadedRun, load_trained
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples

@@ -25,9 +25,13 @@ class Settings:
 class Plain:
     """Brings no recipe."""
 
+    settings_class = Settings
+
 
 class Cooked:
     """Brings its own."""
+
+    settings_class = Settings
 
     @staticmethod
     def recipe(occasion: Occasion) -> Recipe:
@@ -52,7 +56,7 @@ def test_ours_come_first() -> None:
 
 
 def test_a_method_from_elsewhere_brings_its_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "cooked", (Cooked, Settings))
+    monkeypatch.setitem(METHODS, "cooked", Cooked)
     full, mini = preset("cifar80n-sym20", "cooked"), preset("mini80-sym50", "cooked")
     assert (full.settings.turns, full.train.epochs, full.optimiser.learning_rate) == (8, 50, 0.3)
     assert (mini.train.max_steps, full.train.max_steps) == (7, 0)
@@ -61,7 +65,7 @@ def test_a_method_from_elsewhere_brings_its_recipe(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_recipe_its_defaults_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "plain", (Plain, Settings))
+    monkeypatch.setitem(METHODS, "plain", Plain)
     config = preset("mini80-sym50", "plain")
     assert (config.settings, config.train) == (Settings(), preset("mini80-sym50").train)
     assert on_frozen(config).settings.turns == 4

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
+from lond.audit.found import Found
 from lond.audit.page.style import RATES, Rate, class_rates, read_rate
 from lond.types import Verdict
 from lond.webpage.style import LOOKS, shown
-
-if TYPE_CHECKING:
-    from lond.audit.result import Audit
 
 MOST_CLASSES = 30
 """Most classes in the figure of rates."""
@@ -22,7 +20,7 @@ MOST_CONFUSED = 20
 """Most classes in the matrix."""
 
 
-def plot_rates(found: Audit, *, most: int = MOST_CLASSES) -> AuditFigure:
+def plot_rates(found: Found, *, most: int = MOST_CLASSES) -> AuditFigure:
     """Draw the estimated shares of wrong labels and of foreign images by class, the worst on top, with intervals.
 
     The dashed lines are the shares in the whole set. Of more than ``most`` classes, the worst are drawn.
@@ -64,7 +62,7 @@ def _bars(axis: Any, rates: list[Rate | None], colour: str) -> None:
     axis.set_axisbelow(True)
 
 
-def plot_confusions(found: Audit, *, most: int = MOST_CONFUSED) -> AuditFigure:
+def plot_confusions(found: Found, *, most: int = MOST_CONFUSED) -> AuditFigure:
     """Draw which given label should be which other one, by the verdicts; the ``most`` involved classes only."""
     pairs = _confused(found)
     weight: Counter[str] = Counter()
@@ -89,7 +87,7 @@ def plot_confusions(found: Audit, *, most: int = MOST_CONFUSED) -> AuditFigure:
         return figure
 
 
-def _confused(found: Audit) -> Counter[tuple[str, str]]:
+def _confused(found: Found) -> Counter[tuple[str, str]]:
     rows = zip(found.table.label, found.table.suggested_label, found.table.verdict, strict=True)
     return Counter((old, new) for old, new, verdict in rows if verdict == Verdict.MISLABELLED and old and new)
 

@@ -6,20 +6,18 @@ They are matplotlib figures for a notebook or ``savefig``. Colours and markers a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
 from lond.audit.figures.classes import plot_confusions, plot_rates
+from lond.audit.found import Found
 from lond.audit.page.columns import sureness
 from lond.audit.page.style import sure_text
 from lond.types import Verdict
 from lond.webpage.style import LOOKS, shown
-
-if TYPE_CHECKING:
-    from lond.audit.result import Audit
 
 __all__ = ["plot_confusions", "plot_gallery", "plot_map", "plot_margins", "plot_rates", "plot_scores"]
 
@@ -31,7 +29,7 @@ _MANY = 3000
 Floats = NDArray[np.float64]
 
 
-def plot_margins(found: Audit) -> AuditFigure:
+def plot_margins(found: Found) -> AuditFigure:
     """Draw the neighbour margin of every image against its negative margin, by verdict, with their histograms.
 
     Right is where the neighbours support the given label; below is where no class claims the image.
@@ -55,7 +53,7 @@ def plot_margins(found: Audit) -> AuditFigure:
         return figure
 
 
-def plot_scores(found: Audit) -> AuditFigure:
+def plot_scores(found: Found) -> AuditFigure:
     """Draw how many images have which foreign score, by verdict, and the threshold if there is one."""
     scores = np.asarray(found.table.foreign_score, dtype=np.float64)
     known = np.isfinite(scores)
@@ -87,7 +85,7 @@ def plot_scores(found: Audit) -> AuditFigure:
         return figure
 
 
-def plot_map(found: Audit) -> AuditFigure:
+def plot_map(found: Found) -> AuditFigure:
     """Draw the map of all images, by verdict; those without a place are left out and counted."""
     with canvas(7.2, 5.6) as figure:
         axis = figure.subplots()
@@ -111,7 +109,7 @@ def plot_map(found: Audit) -> AuditFigure:
         return figure
 
 
-def plot_gallery(found: Audit, places: list[int], title: str, *, columns: int = 6) -> AuditFigure:
+def plot_gallery(found: Found, places: list[int], title: str, *, columns: int = 6) -> AuditFigure:
     """Draw the pictures at some places of the table, each with its labels and how sure the audit is."""
     columns = max(1, min(columns, len(places)))
     rows = max(1, math.ceil(len(places) / columns))
@@ -129,7 +127,7 @@ def plot_gallery(found: Audit, places: list[int], title: str, *, columns: int = 
         return figure
 
 
-def _picture(axis: Any, found: Audit, place: int, sure: float) -> None:
+def _picture(axis: Any, found: Found, place: int, sure: float) -> None:
     picture = found.picture(place)
     axis.set(xticks=[], yticks=[])
     if picture is None:
@@ -151,14 +149,14 @@ def _picture(axis: Any, found: Audit, place: int, sure: float) -> None:
     axis.set_xlabel("\n".join(line for line in lines if line), fontsize=7, **NAMES)
 
 
-def _rows(found: Audit) -> dict[Verdict, NDArray[np.intp]]:
+def _rows(found: Found) -> dict[Verdict, NDArray[np.intp]]:
     """Return verdict -> its rows, for those that have any; in the order of the page."""
     verdicts = np.asarray(found.table.verdict, dtype=np.str_)
     rows = {verdict: np.flatnonzero(verdicts == str(verdict)) for verdict in LOOKS}
     return {verdict: own for verdict, own in rows.items() if len(own)}
 
 
-def _points(axis: Any, found: Audit, x: Floats, y: Floats) -> None:
+def _points(axis: Any, found: Found, x: Floats, y: Floats) -> None:
     """Draw a point an image; what needs attention lies on top."""
     placed = _both(x, y)
     size, alpha = (16.0, 0.6) if placed.sum() < _MANY else (7.0, 0.35)
@@ -182,7 +180,7 @@ def _points(axis: Any, found: Audit, x: Floats, y: Floats) -> None:
         )
 
 
-def _outlines(axis: Any, found: Audit, values: Floats, orientation: str) -> None:
+def _outlines(axis: Any, found: Found, values: Floats, orientation: str) -> None:
     """Draw a histogram of each verdict that margins decide on, as tall as the others however many images it has."""
     known = np.isfinite(values)
     edges = _edges(values[known], BINS // 2)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from lond.audit.judge.confidence import Agreement, fit_agreement
+from lond.audit.rates.confidence import Agreement, fit_agreement
 from lond.audit.rates.estimate import CENTRAL, overall_rates
 from lond.audit.rates.label_mixes import label_posteriors
 from lond.detect.conformal import p_values

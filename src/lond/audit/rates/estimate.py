@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lond.audit.judge.confidence import RATES, fit_agreement
+from lond.audit.rates.confidence import RATES, fit_agreement
 from lond.audit.rates.intervals import (
     LEVEL,
     Estimate,

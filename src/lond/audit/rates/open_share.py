@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lond.audit.judge.confidence import expected_agreement
+from lond.audit.rates.confidence import expected_agreement
 from lond.audit.rates.intervals import LEVEL, Estimate, Floats, ordered
 
 GROUPS, STRATA, FEWEST = 10, 4, 100

@@ -12,10 +12,9 @@ from lond.paper.names import PRINTED_NOISE
 from lond.paper.reproduce.lines import Line, score_of
 from lond.paper.reproduce.maps import EmbeddingMap
 from lond.paper.reproduce.planning import RunPlan
-from lond.plots import BLACK, STYLE, draw_curves, import_pyplot, line_colours, save_figure
-from lond.plots import FOREIGN as FOREIGN_COLOUR
-from lond.plots import KNOWN as KNOWN_COLOUR
+from lond.plots import BLACK, FOREIGN_COLOUR, KNOWN_COLOUR, STYLE, import_pyplot, line_colours, save_figure
 from lond.results.batch import Outcome
+from lond.results.curves import draw_curves
 from lond.results.groups import summarise
 from lond.results.records import Record
 from lond.types import FOREIGN

@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from lond.audit.page.layout_map import two_dimensions
 from lond.data.split import take
 from lond.errors import DataError
+from lond.layout_map import two_dimensions
 from lond.presets.changes import with_root
 from lond.runs.data import load_data
 from lond.runs.trained import load_run

@@ -13,7 +13,7 @@ from audit.result_samples import make_audit, many_classes, nasty_audit, one_imag
 from PIL import Image
 
 from lond.audit import Audit
-from lond.audit.page.notebook import NOTES, PICTURES, audit_html
+from lond.audit.notebook import NOTES, PICTURES, audit_html
 from lond.webpage.parts import asset
 from lond.webpage.style import LOOKS, shown
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lond.audit.judge.confidence import RATES, TEMPERATURES, expected_agreement, fit_agreement
+from lond.audit.rates.confidence import RATES, TEMPERATURES, expected_agreement, fit_agreement
 from lond.types import UNLABELLED
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import html
 import io
-from typing import TYPE_CHECKING
 
+from lond.audit.found import Found
 from lond.audit.page.columns import sureness
 from lond.audit.page.style import RATES, Rate, class_rates, read_rate, sure_text
 from lond.types import Verdict
 from lond.webpage.parts import asset, data_uri, safe_text
 from lond.webpage.style import LOOKS, shown
-
-if TYPE_CHECKING:
-    from lond.audit.result import Audit
 
 PICTURES = 6
 """Pictures of each verdict."""
@@ -34,7 +31,7 @@ ground, so it is not asked.
 """
 
 
-def audit_html(found: Audit) -> str:
+def audit_html(found: Found) -> str:
     """Return the HTML; names are escaped, and pictures are part of it."""
     parts = [_head(found), _rates(found), _notes(found)]
     parts += [_group(found, verdict) for verdict in _PICTURED]
@@ -60,7 +57,7 @@ def _sign(verdict: Verdict) -> str:
     return f'<span class="sign" aria-hidden="true" style="color:var(--{_word(verdict)})">{LOOKS[verdict].sign}</span>'
 
 
-def _head(found: Audit) -> str:
+def _head(found: Found) -> str:
     counts = {verdict: found.counts[str(verdict)] for verdict in LOOKS if found.counts[str(verdict)]}
     strip = "".join(
         f'<span style="flex-grow:{count};background:var(--{_word(verdict)})"></span>'
@@ -83,7 +80,7 @@ def _share(count: int, total: int) -> str:
     return "&lt; 0.1 %" if share < 0.1 else f"{share:.1f} %"
 
 
-def _rates(found: Audit) -> str:
+def _rates(found: Found) -> str:
     rates = {kind: rate for kind in RATES if (rate := read_rate(found.summary.get("rates"), kind)) is not None}
     if not rates:
         return '<p class="quiet">No rates were estimated.</p>'
@@ -102,7 +99,7 @@ def _rate_line(name: str, verdict: Verdict, rate: Rate, top: float) -> str:
     )
 
 
-def _worst(found: Audit) -> str:
+def _worst(found: Found) -> str:
     """Name the classes with the most wrong labels."""
     classes = [(rate, name) for name, entry in class_rates(found.summary) if (rate := read_rate(entry, "closed"))]
     classes.sort(key=lambda entry: -entry[0].estimate)
@@ -112,7 +109,7 @@ def _worst(found: Audit) -> str:
     return f'<p class="quiet">most wrong labels: {worst}</p>'
 
 
-def _notes(found: Audit) -> str:
+def _notes(found: Found) -> str:
     summary = found.summary
     notes = [*(summary.get("notes") or ())]
     notes += [f"{entry.get('id', '')}: {entry.get('reason', '')}" for entry in summary.get("problems") or ()]
@@ -126,7 +123,7 @@ def _notes(found: Audit) -> str:
     return f"<ul>{listed}{more}</ul>"
 
 
-def _group(found: Audit, verdict: Verdict) -> str:
+def _group(found: Found, verdict: Verdict) -> str:
     places = found.places(verdict)
     pictures = "".join(_figure(found, place) for place in places[:PICTURES])
     if not pictures:
@@ -138,7 +135,7 @@ def _group(found: Audit, verdict: Verdict) -> str:
     )
 
 
-def _figure(found: Audit, place: int) -> str:
+def _figure(found: Found, place: int) -> str:
     """Return one picture with its labels, or a frame that says that there is none."""
     table = found.table
     given, suggested = table.label[place], table.suggested_label[place]
@@ -153,7 +150,7 @@ def _figure(found: Audit, place: int) -> str:
     return f'<figure title="{name}"><div class="frame">{frame}</div><figcaption>{"".join(lines)}</figcaption></figure>'
 
 
-def _picture(found: Audit, place: int) -> str:
+def _picture(found: Found, place: int) -> str:
     picture = found.picture(place)
     if picture is None:
         return ""

@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
-from lond.audit.page.layout_map import principal_plane, two_dimensions
 from lond.errors import ConfigError, MissingDependencyError
+from lond.layout_map import principal_plane, two_dimensions
 
 CLOUD = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * torch.tensor([9.0, 4, 1, 1, 1, 1])
 
