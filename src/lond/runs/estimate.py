@@ -259,8 +259,7 @@ class Stage:
     def _step(self, phase: Phase, epoch: int, steps: int) -> Timed:
         """Return what the fastest of a few steps costs, with the making of its batches; one is enough if it is slow."""
         self.method.train()
-        random = generator(0, "step")
-        taken: list[float] = []
+        random, taken = generator(0, "step"), list[float]()
         batches = self.trainer.batches.batches(phase, 0, epoch)
         for _ in range(steps):
             began = self.clock()
