@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tools.architecture import SOURCE, imports_of, modules_of
+from tools.architecture import ROOT, SOURCE, imports_of, modules_of
 
 TENSORS = {"torch", "numpy"}
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
@@ -168,3 +168,61 @@ def test_what_a_room_may_import_stands_above_it() -> None:
         unknown = {name for name in inside if room_of(f"lond.{name}") not in above}
         assert not unknown, f"{room} may import {sorted(unknown)}, which do not stand above it"
         above.add(room)
+
+
+WITHOUT_TEST = {
+    "audit/copies/leaks.py",
+    "audit/copies/near.py",
+    "audit/correct/plan.py",
+    "audit/figures/canvas.py",
+    "audit/figures/classes.py",
+    "audit/findings.py",
+    "audit/found.py",
+    "audit/page/columns.py",
+    "audit/page/sprites.py",
+    "audit/page/style.py",
+    "audit/saved.py",
+    "cli/compare.py",
+    "cli/demo.py",
+    "cli/detect.py",
+    "cli/shared.py",
+    "cli/train.py",
+    "cli/trained.py",
+    "data/augment/plans.py",
+    "errors.py",
+    "estimator_input.py",
+    "evaluate/predictions.py",
+    "methods/semi_supervised_pair.py",
+    "paper/names.py",
+    "paper/records.py",
+    "paper/reproduce/maps.py",
+    "paper/reproduce/scales.py",
+    "paper/reproduce/smoke_data.py",
+    "presets/features.py",
+    "presets/for_estimator.py",
+    "presets/own_data.py",
+    "presets/recipes/base.py",
+    "presets/recipes/lond_drs.py",
+    "presets/recipes/standard.py",
+    "results/choose.py",
+    "results/differences.py",
+    "results/naming.py",
+    "results/records.py",
+    "results/rows.py",
+    "results/text.py",
+    "runs/build.py",
+    "runs/folder.py",
+    "runs/trained.py",
+    "types.py",
+    "webpage/style.py",
+}
+"""Modules that are tested only through others; none may be added."""
+
+
+def test_tests_mirror_the_source() -> None:
+    """``src/lond/a/b.py`` is tested in ``tests/a/test_b.py``."""
+    package = SOURCE / "lond"
+    files = [path.relative_to(package) for path in MODULES.values() if not path.stem.startswith("__")]
+    lacking = {path.as_posix() for path in files if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()}
+    assert not lacking - WITHOUT_TEST, f"write tests for {sorted(lacking - WITHOUT_TEST)}"
+    assert not WITHOUT_TEST - lacking, f"take out of WITHOUT_TEST: {sorted(WITHOUT_TEST - lacking)}"

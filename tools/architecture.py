@@ -243,7 +243,7 @@ WATCH = f"""
 import atexit, sys, threading
 called = set()
 def note(frame, event, argument):
-    if event == "call" and frame.f_code.co_name != "<module>":
+    if event == "call" and frame.f_code.co_flags & 1:  # a function, not the body of a module or class
         called.add(frame.f_code.co_filename)
 threading.setprofile(note)
 sys.setprofile(note)
