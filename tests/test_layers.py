@@ -5,6 +5,7 @@ A new room is one line in ``ROOMS``, below every room that imports it and above 
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 
@@ -226,3 +227,14 @@ def test_tests_mirror_the_source() -> None:
     lacking = {path.as_posix() for path in files if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()}
     assert not lacking - WITHOUT_TEST, f"write tests for {sorted(lacking - WITHOUT_TEST)}"
     assert not WITHOUT_TEST - lacking, f"take out of WITHOUT_TEST: {sorted(WITHOUT_TEST - lacking)}"
+
+
+def test_no_module_only_forwards() -> None:
+    """A module defines something; what a package offers stands in its ``__init__``."""
+    empty = []
+    for name, path in MODULES.items():
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        own = [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)]
+        if path.stem not in ("__init__", "__main__") and not own:
+            empty.append(name)
+    assert not empty, f"{empty} only import: let callers import from where things are"
