@@ -104,8 +104,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "paper": ({"errors"}, set()),
     "paper.reproduce": (
         {
-            "types", "errors", "io", "config", "data", "data.benchmarks", "identify", "layout_map", "nets", "paper",
-            "plots", "presets", "results", "runs", "train",
+            "types", "errors", "io", "device", "config", "data", "data.benchmarks", "identify", "layout_map", "nets",
+            "paper", "plots", "presets", "results", "runs", "train",
         },
         {"PIL", "sklearn", *TENSORS},
     ),

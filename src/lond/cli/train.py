@@ -83,6 +83,7 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from lond.methods import ALL_METHODS
     from lond.presets.options import COMMAND_LINE
     from lond.presets.provenance import origins
     from lond.runs.estimate import amount_of, estimate_text, run_seconds
@@ -94,8 +95,9 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
         table.add_row(origin.key, escape(str(origin.value)), escape(default), escape(origin.stage))
     print_whole(table)
     seconds = run_seconds(config, amount_of(config), runtime)
+    text = estimate_text(seconds, at_least=ALL_METHODS[config.method].cost is None)
     besides = "; the features of the frozen network come first" if config.data.frozen.backbone else ""
-    say(f"{config.train.epochs} epochs: {estimate_text(seconds)}{besides}")
+    say(f"{config.train.epochs} epochs: {text}{besides}")
 
 
 def _print_verdicts(folder: Path) -> None:

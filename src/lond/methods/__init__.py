@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from lond.methods.base import Method, Survey, Task, wrong_with_method
+from lond.methods.base import Cost, Method, Survey, Task, wrong_with_method
 from lond.methods.cir_plus import CirPlus, CirPlusSettings
 from lond.methods.co_teaching import CoTeaching, CoTeachingSettings
 from lond.methods.co_teaching_plus import CoTeachingPlus, CoTeachingPlusSettings
@@ -63,6 +63,7 @@ __all__ = [
     "CoTeachingPlus",
     "CoTeachingPlusSettings",
     "CoTeachingSettings",
+    "Cost",
     "Disc",
     "DiscSettings",
     "DivideMix",

@@ -19,7 +19,7 @@ from lond.losses import (
     positive_probabilities,
     random_negative_bank,
 )
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, one_hot, whole_set
 from lond.methods.mix_match import guess, mean_probabilities, mix_match_terms, ramp, refine, warmup_terms
 from lond.methods.semi_supervised_pair import warn_nothing_is_clean
@@ -73,6 +73,7 @@ class CirPlus(SingleMethod):
     """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated."""
 
     settings_class = CirPlusSettings
+    cost = Cost(5, 15)
 
     def __init__(self, settings: CirPlusSettings, task: Task) -> None:
         """Build the network."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from lond.detect import Network
 from lond.errors import ConfigError
 from lond.identify import drop_rate, kept_count, smallest
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
 from lond.methods.for_detectors import OpenedClassifier
 from lond.methods.sample_table import SampleTable
@@ -57,6 +57,7 @@ class CoTeaching(PairMethod):
     """
 
     settings_class = CoTeachingSettings
+    cost = Cost(2, 2)
 
     def __init__(self, settings: CoTeachingSettings, task: Task) -> None:
         """Build two networks of different initial weights (pretrained ones differ in the head)."""

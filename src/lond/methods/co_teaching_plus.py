@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import kept_count, smallest
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import whole_set
 from lond.methods.co_teaching import EXCHANGE, CoTeaching, CoTeachingSettings, Pair
 from lond.types import Clock, FirstEpochs, Phase
@@ -48,6 +48,7 @@ class CoTeachingPlus(CoTeaching):
     """
 
     settings_class = CoTeachingPlusSettings
+    cost = Cost(2, 3)
 
     settings: CoTeachingPlusSettings
 

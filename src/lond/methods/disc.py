@@ -17,7 +17,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import InstanceSelection, follow_confidence, select_by_threshold
 from lond.losses import draw_mix, generalised_cross_entropy, mix_inputs, soft_cross_entropy
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
@@ -66,6 +66,7 @@ class Disc(SingleMethod):
     """
 
     settings_class = DiscSettings
+    cost = Cost(3, 5)
 
     def __init__(self, settings: DiscSettings, task: Task) -> None:
         """Build the network; thresholds start at 1 / N."""

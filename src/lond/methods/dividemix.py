@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import scale_to_unit, small_loss_posterior
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS
 from lond.methods.semi_supervised_pair import SemiSupervisedPair, SemiSupervisedPairSettings, warn_nothing_is_clean
 from lond.types import Partition, Phase
@@ -42,6 +42,7 @@ class DivideMix(SemiSupervisedPair):
     """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch."""
 
     settings_class = DivideMixSettings
+    cost = Cost(2, 8)
 
     settings: DivideMixSettings
     views = ("weak", "weak")

@@ -15,7 +15,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import Assignment, assign_by_views, rising_threshold
 from lond.losses import jeffreys_divergence, jensen_shannon, soft_cross_entropy
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.nets.teacher import MeanTeacher
@@ -63,6 +63,7 @@ class JoSrc(SingleMethod):
     """Labels are judged by how near they are to the prediction, the other samples by whether two views agree."""
 
     settings_class = JoSrcSettings
+    cost = Cost(2, 4)
 
     def __init__(self, settings: JoSrcSettings, task: Task) -> None:
         """Build the network and its mean teacher."""

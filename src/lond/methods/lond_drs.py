@@ -34,7 +34,7 @@ from lond.losses import (
     sharpen,
     soft_cross_entropy,
 )
-from lond.methods.base import Method, Survey, Task
+from lond.methods.base import Cost, Method, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, build_classifier
 from lond.methods.for_detectors import OpenedDual
 from lond.nets.classifier import Classifier
@@ -95,6 +95,7 @@ class LondDrs(Method):
     """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way."""
 
     settings_class = LondDrsSettings
+    cost = Cost(2.2, 11, searches=1.2)
 
     def __init__(self, settings: LondDrsSettings, task: Task) -> None:
         """Build the two-space network."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import correct_labels, verify_labels
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS, ClassifierSettings, PairMethod, build_classifier, members, one_hot
 from lond.methods.mix_match import Logits, mean_probabilities, mix_match_terms, refine, warmup_terms
 from lond.methods.semi_supervised_pair import logits_of, warn_nothing_is_clean
@@ -75,6 +75,7 @@ class Nce(PairMethod):
     """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones."""
 
     settings_class = NceSettings
+    cost = Cost(2, 9, searches=2.5, width=640, neighbours=20)
 
     def __init__(self, settings: NceSettings, task: Task) -> None:
         """Build two networks of different initial weights."""

@@ -20,7 +20,7 @@ from lond.detect.ngc_prototype import ngc_prototype_score, ngc_prototypes
 from lond.errors import ConfigError
 from lond.identify import Neighbours, largest_components, nearest_neighbours, neighbour_graph, propagate_labels
 from lond.losses import draw_mix, instance_contrastive, mix_inputs, soft_cross_entropy, subgraph_contrastive
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
@@ -80,6 +80,7 @@ class Ngc(SingleMethod):
     """
 
     settings_class = NgcSettings
+    cost = Cost(2.3, 13, searches=2.0)
 
     prototypes: Tensor
     has_prototype: Tensor

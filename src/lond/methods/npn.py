@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.losses import negative_entropy, negative_learning
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
@@ -72,6 +72,8 @@ class NpnSoftSettings(NpnSettings):
 
 class Npn(SingleMethod):
     """Candidate classes are told apart by a running vote of the network's predictions; all others are pushed down."""
+
+    cost = Cost(2, 2.2)
 
     def __init__(self, settings: NpnHardSettings | NpnSoftSettings, task: Task) -> None:
         """Build the network; no votes yet."""

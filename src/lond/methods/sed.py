@@ -22,7 +22,7 @@ from lond.identify import (
     truncated_gaussian_weights,
 )
 from lond.losses import negative_entropy
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, whole_set
 from lond.nets.teacher import MeanTeacher
 from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
@@ -78,6 +78,7 @@ class Sed(SingleMethod):
     """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views."""
 
     settings_class = SedSettings
+    cost = Cost(1.3, 5)
 
     threshold_level: Tensor
     class_mass: Tensor

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from lond.errors import ConfigError
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.types import Batch, Clock, Phase, Term
 
@@ -30,6 +30,7 @@ class Standard(SingleMethod):
     """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability."""
 
     settings_class = StandardSettings
+    cost = Cost()
 
     def __init__(self, settings: StandardSettings, task: Task) -> None:
         """Build the network."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from lond.errors import ConfigError
 from lond.identify import UniformSelection, divergence_cutoff, divergence_weights, select_uniformly
 from lond.losses import jensen_shannon_to_label, nt_xent
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS, whole_set
 from lond.methods.semi_supervised_pair import (
     SHARE,
@@ -70,6 +70,7 @@ class Unicon(SemiSupervisedPair):
     """Both networks judge together, as many samples a class; MixMatch, and contrast of the unlabelled samples."""
 
     settings_class = UniconSettings
+    cost = Cost(2, 10)
 
     settings: UniconSettings
     views = ("weak", "weak", "strong", "strong")
