@@ -58,7 +58,7 @@ class NceSettings(ClassifierSettings):
 
 
 @dataclass(frozen=True)
-class Division:
+class LabelDivision:
     """What one network trains on, all ``(N,)``: which labels are clean, how far each is trusted, and corrections.
 
     ``pseudo`` is the label of a sample that is not clean, used where ``kept``; ``belief`` says how sure it is.
@@ -81,7 +81,7 @@ class Nce(PairMethod):
         super().__init__(build_classifier(settings, task) for _ in NETS)
         self.settings = settings
         self.labels = task.labels
-        self.division: Division | None = None
+        self.division: LabelDivision | None = None
 
     # Once an epoch
 
@@ -119,12 +119,12 @@ class Nce(PairMethod):
         labels = self.labels.to(probabilities.device)
         return verify_labels(features, probabilities, labels, self.settings.neighbours)
 
-    def _divide(self, doubts: Tensor, features: Tensor, probabilities: Tensor) -> Division:
+    def _divide(self, doubts: Tensor, features: Tensor, probabilities: Tensor) -> LabelDivision:
         """Split by the doubts, and correct what is not clean by its trusted neighbours."""
         settings, labels = self.settings, self.labels.to(doubts.device)
         clean, trust = doubts < settings.verify_threshold, (1 - doubts).clamp(0, 1)
         belief, pseudo = probabilities.max(dim=1)
-        division = Division(clean, trust, pseudo, torch.zeros_like(clean), belief)
+        division = LabelDivision(clean, trust, pseudo, torch.zeros_like(clean), belief)
         pool = clean & (trust > settings.pool_trust)
         enough = int(pool.sum()) > settings.pool_per_neighbour * settings.neighbours
         if not settings.correct_threshold or not enough or clean.all():
@@ -152,7 +152,7 @@ class Nce(PairMethod):
             torch.where(clean, given, division.pseudo),
         )
 
-    def _phase(self, name: str, division: Division) -> Phase:
+    def _phase(self, name: str, division: LabelDivision) -> Phase:
         """Clean samples in two weak views (and a strong one if asked for), the others in a strong view."""
         clean, rest = members(division.clean), members(~division.clean)
         strong = ("strong",) if self.settings.strong_labelled else ()
@@ -175,7 +175,7 @@ class Nce(PairMethod):
         return terms
 
     def _mixed_terms(
-        self, network: Logits, clean: Batch, division: Division, random: torch.Generator
+        self, network: Logits, clean: Batch, division: LabelDivision, random: torch.Generator
     ) -> dict[str, Term]:
         """Soft cross-entropy on refined targets of mixed weak views, and the prior penalty."""
         weak = clean.views[:2]
@@ -193,7 +193,7 @@ class Nce(PairMethod):
             random=random,
         )
 
-    def _consistency(self, network: Logits, clean: Batch, rest: Batch | None, division: Division) -> Tensor:
+    def _consistency(self, network: Logits, clean: Batch, rest: Batch | None, division: LabelDivision) -> Tensor:
         """Cross-entropy of strong views with corrected labels; 0, but counted, where a correction is not used."""
         views, labels, used = [], [], []
         if rest is not None:

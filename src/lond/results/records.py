@@ -10,8 +10,11 @@ from typing import Any, Literal
 SCHEMA = 1
 """Version of the files; a reader refuses others."""
 
-Scale = Literal["full", "mini", "frozen", "smoke", "own"]
-"""The published length and data; reduced data; heads on a frozen network; cut short; a user's own images."""
+PaperScale = Literal["full", "mini", "frozen", "smoke"]
+"""The published length and data; reduced data; heads on a frozen network; cut short."""
+
+Scale = Literal[PaperScale, "own"]
+"""A scale of the paper's runs, or ``own``: a user's own images."""
 
 Metrics = Mapping[str, float | None]
 """Value by name; None where it could not be computed."""

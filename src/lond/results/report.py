@@ -17,7 +17,7 @@ from lond.results.groups import Group, epoch_values, summarise
 from lond.results.tables import LOWER_IS_BETTER, metrics_table
 from lond.types import Request, Samples, Verdict
 from lond.webpage.parts import data_uri, render_page, safe_text
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 SHOWN = 48
 """Pictures a verdict."""
@@ -129,7 +129,7 @@ def _walls(samples: Samples, verdicts: Path) -> list[str]:
         mine.sort(key=lambda item: float(item[1]["foreign_score"]), reverse=verdict == Verdict.FOREIGN)
         pictures = _pictures(samples, [index for index, _ in mine[:SHOWN]])
         figures = [_figure(row, picture) for (_, row), picture in zip(mine, pictures, strict=False)]
-        sign = f'<span class="mark {verdict}" aria-hidden="true">{LOOKS[verdict].sign}</span>'
+        sign = f'<span class="mark {verdict}" aria-hidden="true">{VERDICT_STYLES[verdict].sign}</span>'
         heading = f"<h2>{sign} {verdict.capitalize()} ({len(mine)})</h2><p>{explanation}; surest first{note}</p>"
         parts.append(f'{heading}<div class="wall">{"".join(figures) or "<p>none</p>"}</div>')
     return parts
