@@ -1,4 +1,4 @@
-"""Which ops befall each image of a batch, and how they are carried out: sorted by op, the whole batch op by op."""
+"""Augmentation plans: which ops each image of a batch gets; a batch is sorted by op and processed op by op."""
 
 from __future__ import annotations
 

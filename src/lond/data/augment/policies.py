@@ -3,7 +3,7 @@
 ``autoaugment`` is the CIFAR-10 policy of AutoAugment (Cubuk et al., 2019, arXiv:1805.09501, appendix) with the
 magnitude ranges of the usual PyTorch port; unlike that port, rotation has a random sign too, and all geometric
 ops take the nearest pixel. ``randaugment`` draws two of 15 ops with replacement, each kept with probability 0.5.
-``augmix`` has a file of its own. ``geometric`` is for images where colours and mirror images mean something, such as
+``augmix`` has its own module. ``geometric`` is for images where colours and mirror images mean something, such as
 digits.
 """
 
