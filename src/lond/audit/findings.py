@@ -57,7 +57,7 @@ class Findings:
         return verdicts
 
     def table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
-        """Return one row an image."""
+        """Return one row per image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
         best = learned.truths.max(dim=1)
         rows = at.tolist()
@@ -72,7 +72,7 @@ class Findings:
         def given(values: Tensor) -> tuple[float, ...]:
             return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
 
-        # A copy has what was learned of its original, but a label of its own.
+        # A copy has what was learned of its original, but its own label.
         margins = learned.margins(at.clamp_min(0), self.samples.labels)
         suggested = [names[c] for c in best.indices.tolist()]
         return AuditTable(

@@ -64,7 +64,7 @@ class AuditSettings:
     max_page_bytes: int = 40_000_000
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that the training is known, counts are large enough and the rate lies in (0, 1)."""
         if self.train not in get_args(TrainingKind):
             raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(TrainingKind))}")
         if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
@@ -92,7 +92,7 @@ def audit(
     Args:
         source: the images and their doubtful labels.
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
-        embeddings: file of features of one's own for the images of the source, in place of a frozen network's.
+        embeddings: file of your own features for the images of the source, in place of a frozen network's.
         settings: how.
         cache: folder of computed features, used again next time; None keeps them for this call only.
         folder: where the trained run is kept, and resumed from; None keeps it in memory.

@@ -157,7 +157,7 @@ def _rows(found: AuditContents) -> dict[Verdict, NDArray[np.intp]]:
 
 
 def _points(axis: Any, found: AuditContents, x: Floats, y: Floats) -> None:
-    """Draw a point an image; what needs attention lies on top."""
+    """Draw one point per image; what needs attention lies on top."""
     placed = _both(x, y)
     size, alpha = (16.0, 0.6) if placed.sum() < _MANY else (7.0, 0.35)
     for verdict, rows in _rows(found).items():

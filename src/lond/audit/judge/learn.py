@@ -1,4 +1,4 @@
-"""What is learned about the images of an audit, and what it says of images that it was not learned from.
+"""Cross-fitting for an audit: train heads, and judge every image by heads that were not trained on it.
 
 A network soon agrees with the labels it was trained on, wrong ones included. Every image is therefore judged by a model
 that was trained without it (cross-fitting), and the threshold and p-values of the foreign score come from such scores.
@@ -43,7 +43,7 @@ from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Samples
 
 FEWEST_KNOWN = 20
-"""Known images of a class that make a yardstick of their own."""
+"""Fewest known images of a class for p-values within the class."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Learned:
 
     ``prediction`` and ``denials`` ``(N, C)``, the one-vs-all negatives, are of models that did not see the image: its
     probabilities are sharpened to fit the labels, its scores are ``foreign_scores``. ``votes`` ``(N, C)`` are what such
-    models say of the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
+    models predict for the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
     ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
     frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by picture and label.
     ``calibration`` is None where there are too few images for one.

@@ -1,4 +1,4 @@
-"""From what unseeing judges say to confidences that can be believed and a threshold for foreign images."""
+"""Out-of-fold predictions: calibrated confidences and a threshold for foreign images."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def sharpened(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Tensor:
 
 
 def calibrate_out_of_fold(labels: Tensor, prediction: Prediction, false_alarm_rate: float) -> Calibration | None:
-    """Return when an image is called foreign; None if too few images speak for it.
+    """Return when an image is called foreign; None if there are too few images for one.
 
     The threshold lets at most the chosen share of known images through. It is raised where that would call more images
     foreign than there are, by the upper end of the estimate: a set without foreign images needs no false alarms.
@@ -80,7 +80,7 @@ def known_scores(labels: Tensor, prediction: Prediction) -> Tensor:
 
 
 def true_classes(labels: Tensor, prediction: Prediction, calibration: Calibration | None) -> Tensor:
-    """Return how likely each image is of each class, by its look and its given label, ``(N, C)`` float64.
+    """Return how likely each image is of each class, given its picture and its label, ``(N, C)`` float64.
 
     N images cannot show that fewer than about one in N is mistaken, so one of even chances is mixed in (Laplace).
     """

@@ -38,7 +38,7 @@ class ReviewPage:
     ``summary`` is plain JSON and every part of it may be missing: ``images``, ``counts`` (verdict -> number),
     ``rates`` (``closed`` and ``open``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
     ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``.
-    ``positions`` is a map, one point a row. ``thumbnails`` gives the small picture of a row, or None.
+    ``positions`` is a map, one point per row. ``thumbnails`` gives the small picture of a row, or None.
     """
 
     title: str
