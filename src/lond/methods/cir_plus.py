@@ -119,7 +119,7 @@ class CirPlus(SingleMethod):
         return Partition(clean, ~clean & ~denied, ~clean & denied, weights, corrected)
 
     def _phase(self, clean: Tensor, confident: Tensor) -> Phase:
-        """Return clean samples and the rest in two weak views, confident ones in one; batches are half the usual size."""
+        """Return clean samples and the rest in two weak views, confident ones in one; batches are halved."""
         twice = ("weak", "weak")
         streams = {
             "clean": Stream(members(clean), twice, 0.5),

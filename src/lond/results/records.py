@@ -101,7 +101,7 @@ class Record:
     verdicts: Metrics = field(default_factory=dict, hash=False)
     detectors: tuple[DetectorRecord, ...] = field(default=(), hash=False)
     curves: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict, hash=False)
-    """One value an epoch, to six digits; None in epochs without one."""
+    """One value per epoch, to six digits; None in epochs without one."""
     seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Of all epochs together, by what was done."""
     finished: str | None = None

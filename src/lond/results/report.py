@@ -95,7 +95,7 @@ def _table(groups: Sequence[Group], titles: Mapping[str, str]) -> str:
 
 
 def _curves(groups: Sequence[Group]) -> str:
-    """Draw one line a method, the mean of its runs, with its name at the right end."""
+    """Draw one line per method, the mean of its runs, with its name at the right end."""
     left, right, top, bottom = 44, 510, 12, 238
     curves = [epoch_values(group.records, "accuracy") for group in groups]
     last = max((epoch for curve in curves for epoch, _ in curve), default=1)
@@ -120,7 +120,7 @@ def _curves(groups: Sequence[Group]) -> str:
 
 
 def _walls(samples: Samples, verdicts: Path) -> list[str]:
-    """Return one wall of pictures a verdict; the frame tells whether it is right, where the truth is known."""
+    """Return one wall of pictures per verdict; the frame tells whether it is right, where the truth is known."""
     rows = list(enumerate(read_rows(verdicts, ("id", "verdict"), "a run's table of verdicts")))
     note = "; solid green frame: the verdict is right" if samples.true_labels is not None else ""
     parts = []

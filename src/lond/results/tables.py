@@ -73,7 +73,7 @@ class Table:
 
 
 def runs_table(records: Sequence[Record], metrics: Sequence[str] = METRICS) -> Table:
-    """Return one row a run."""
+    """Return one row per run."""
     heads = ("name", "method", "data", "noise", "scale", "seed", "epochs")
     columns = (*map(Column, heads), *map(metric_column, metrics), Column("changes"), Column("finished"))
     return Table(columns, tuple(tuple(row.get(column.name) for column in columns) for row in to_rows(records)))

@@ -1,4 +1,4 @@
-"""From scores to decisions: a threshold at a chosen false-alarm rate, p-values, and calibrated probabilities."""
+"""Calibration of a run: a threshold at a chosen false-alarm rate, p-values, and calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FALSE_ALARM_RATE = 0.05
 
 @dataclass(frozen=True)
 class Calibration:
-    """How scores become verdicts.
+    """A threshold, p-values and a temperature: how scores become verdicts.
 
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are

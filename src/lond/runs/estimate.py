@@ -180,7 +180,7 @@ class Measured:
 
 
 class Stage:
-    """A method with samples of few classes, one image a class; half of the labels are not of the class shown."""
+    """A method with samples of few classes, one image per class; half of the labels are not of the class shown."""
 
     def __init__(self, config: RunConfig, shape: Shape, rows: int, runtime: Runtime) -> None:
         """Build the method, and choose the largest batch that steps can be timed with."""

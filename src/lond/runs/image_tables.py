@@ -1,4 +1,4 @@
-"""What a run says, image by image, as rows for people: predictions of new images, verdicts on the training samples."""
+"""Tables with one row per image: predictions for new images, verdicts on the training samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lond.runs.trained import LoadedRun
 
 VerdictColumns = dict[str, list[str]]
-"""Column name -> one text a row."""
+"""Column name -> one text per row."""
 
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
@@ -31,7 +31,7 @@ NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margi
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """One row an image, in the order of the source; images that were left out beforehand come last."""
+    """One row per image, in the order of the source; images that were left out beforehand come last."""
 
     columns: tuple[str, ...]
     rows: list[dict[str, str]]

@@ -111,7 +111,7 @@ class RunPlan:
     """Cells that are not run, and why."""
 
     def runs_of(self, cell: Cell) -> list[Run]:
-        """Return the runs of a cell, one a seed."""
+        """Return the runs of a cell, one per seed."""
         return [run for run in self.runs if cell in run.cells]
 
 
