@@ -21,7 +21,7 @@ from lond.io.json_files import plain
 from lond.methods import LondDrsSettings, StandardSettings
 from lond.runs import load_data, load_run, load_trained, save_trained, train_run, train_samples
 from lond.runs.folder import held, is_first_process
-from lond.runs.tables import judge_samples, prediction_rows
+from lond.runs.image_tables import judge_samples, prediction_rows
 from lond.train.checkpoint import load_state, same_state
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings

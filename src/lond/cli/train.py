@@ -104,9 +104,9 @@ def _print_verdicts(folder: Path) -> None:
     """Say what was judged, and what could not be read."""
     from lond.io.json_files import read_json
     from lond.runs import MANIFEST, VERDICTS
-    from lond.runs.tables import read_columns
+    from lond.runs.image_tables import read_verdicts
 
-    counts = Counter(read_columns(folder / VERDICTS)["verdict"])
+    counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
     problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]

@@ -119,7 +119,7 @@ def _cifar(read: Callable[[Path, str], CifarImages], open_ratio: float) -> Calla
 
 
 def _with_noise(train: CifarImages, test: CifarImages, noise: NoiseSettings, name: str) -> Benchmark:
-    """Noise on the training labels; the test set keeps its own, unknown classes becoming foreign."""
+    """Put noise on the training labels; in the test set unknown classes become foreign."""
     total = len(train.class_names)
     noisy = add_noise(train.labels, total, noise)
     known = known_classes(total, noise.open_ratio)
@@ -186,7 +186,7 @@ def _extended(samples: Samples, images: Tensor, labels: Tensor) -> Samples:
 
 
 def _mini80(settings: BenchmarkSettings) -> Benchmark:
-    """CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
+    """Return CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
     train, test = (_reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test"))
     return _with_noise(train, test, replace(settings.noise, open_ratio=0.2), "mini80")
 
@@ -199,7 +199,7 @@ def _reduced(split: CifarImages, classes: int = 20) -> CifarImages:
 
 
 def _digits(settings: BenchmarkSettings) -> Benchmark:
-    """scikit-learn's 1,797 handwritten digits, doubled to 16x16: two thirds to train, 8 and 9 unknown."""
+    """Return scikit-learn's 1,797 handwritten digits, doubled to 16x16: two thirds to train, 8 and 9 unknown."""
     # Imported here: it takes a second, which only this benchmark is worth.
     from sklearn.datasets import load_digits
 

@@ -45,7 +45,7 @@ ALL_METHODS: Registry[type[Method]] = Registry("method", "lond.methods", METHODS
 
 
 def register(method: type[M]) -> type[M]:
-    """Make a method of one's own known by its ``name``; a decorator, too. Passing the class somewhere does the same.
+    """Register your own method by its ``name``; also works as a decorator. Passing the class somewhere does the same.
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.

@@ -46,7 +46,7 @@ class DiscSettings(ClassifierSettings):
     """Concentration of the Beta distribution (0 = no mixing)."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative, and thresholds and memories lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0:
             raise ConfigError("warmup_epochs must not be negative")
@@ -130,7 +130,7 @@ class Disc(SingleMethod):
         return self._robust_terms(batch, logits, random)
 
     def _robust_terms(self, batch: Batch, logits: Tensor, random: torch.Generator) -> dict[str, Term]:
-        """``lambda_c (n_C / B) CE_C + lambda_h (n_H / B) GCE_H + MixUp(weak) + MixUp(strong)``."""
+        """Return ``lambda_c (n_C / B) CE_C + lambda_h (n_H / B) GCE_H + MixUp(weak) + MixUp(strong)``."""
         settings = self.settings
         clean, hard, purified, targets, _ = (
             part[batch.indices.to(part.device)].to(logits.device) for part in self.selection

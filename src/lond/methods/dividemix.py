@@ -30,7 +30,7 @@ class DivideMixSettings(SemiSupervisedPairSettings):
     """Divide by the mean loss of this many last epochs (5 at 90 % noise); 0 and 1 = by the present one."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that clean_threshold lies in [0, 1) and loss_history is not negative."""
         super().__post_init__()
         if not 0 <= self.clean_threshold < 1:
             raise ConfigError("clean_threshold must lie in [0, 1)")

@@ -45,7 +45,7 @@ class JoSrcSettings(ClassifierSettings):
     teacher_momentum: float = 0.99
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that lengths are not negative, and thresholds and weights lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.ramp_epochs < 0:
             raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
@@ -77,7 +77,7 @@ class JoSrc(SingleMethod):
         self.seen = SampleTable(len(task.labels), 3)
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk: through the labelled samples in warm-up, through all afterwards."""
+        """Return one phase: over the labelled samples in warm-up, over all afterwards."""
         if epoch < self.settings.warmup_epochs:
             return [whole_set("warm-up", self.labels, VIEWS)]
         everyone = torch.arange(len(self.labels))

@@ -41,7 +41,7 @@ class NpnSettings(ClassifierSettings):
     """Lift negative logits to 0 before the entropy of the warm-up penalty, as the released program does."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative and not all 0, and the kind of candidates is known."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.top_k < 1:
             raise ConfigError("warmup_epochs must not be negative, top_k must be at least 1")
@@ -71,7 +71,7 @@ class NpnSoftSettings(NpnSettings):
 
 
 class Npn(SingleMethod):
-    """Candidate classes are told apart by a running vote of the network's predictions; all others are pushed down."""
+    """Choose among candidate classes by a running vote of the network's predictions; push all others down."""
 
     cost = Cost(2, 2.2)
 

@@ -20,7 +20,7 @@ class StandardSettings(ClassifierSettings):
     label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that label_smoothing lies in [0, 1)."""
         super().__post_init__()
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError("label_smoothing must lie in [0, 1)")
@@ -40,11 +40,11 @@ class Standard(SingleMethod):
         self.labels = task.labels
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk through all labelled samples."""
+        """Return one phase over all labelled samples."""
         return [whole_set("train", self.labels)]
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy of the weak view."""
+        """Return cross-entropy of the weak view."""
         batch = batches["all"]
         logits = self.net(batch.views[0]).logits.float()
         loss = F.cross_entropy(logits, batch.labels, reduction="none", label_smoothing=self.settings.label_smoothing)

@@ -15,7 +15,7 @@ from audit.result_samples import make_audit, many_classes, nasty_audit, one_imag
 
 from lond.audit import Audit
 from lond.errors import ConfigError, MissingDependencyError
-from lond.webpage.style import LOOKS
+from lond.webpage.style import VERDICT_STYLES
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install matplotlib")
 
@@ -75,10 +75,10 @@ def test_margins_show_each_verdict_in_its_own_colour_and_marker(found: Audit) ->
     figure = found.plot_margins()
     points = {c.get_label().rsplit(" (", 1)[0]: c for c in figure.axes[0].collections if "(" in c.get_label()}
     # Unreadable images have no margins.
-    assert set(points) == {str(verdict) for verdict in LOOKS} - {"unreadable"}
-    for verdict, look in LOOKS.items():
+    assert set(points) == {str(verdict) for verdict in VERDICT_STYLES} - {"unreadable"}
+    for verdict, style in VERDICT_STYLES.items():
         if verdict in points:
-            assert matplotlib.colors.to_hex(points[verdict].get_facecolor()[0]) == look.colour
+            assert matplotlib.colors.to_hex(points[verdict].get_facecolor()[0]) == style.colour
             assert len(points[verdict].get_offsets()) == found.counts[verdict]
     assert "no image has margins" in texts(one_image().plot_margins())
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from PIL import Image, ImageDraw
 
-from lond.audit.page.write import Page
+from lond.audit.page.write import ReviewPage
 from lond.audit.table import AuditTable
 
 CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -119,11 +119,13 @@ def make_summary(table: AuditTable) -> dict[str, object]:
     }
 
 
-def make_page(rows: int, *, names: tuple[str, ...] = (), side: int = 96, title: str = "Audit of my images") -> Page:
+def make_page(
+    rows: int, *, names: tuple[str, ...] = (), side: int = 96, title: str = "Audit of my images"
+) -> ReviewPage:
     """Return a page with all parts."""
     table = make_table(rows, names=names)
     unreadable = [verdict == "unreadable" for verdict in table.verdict]
-    return Page(
+    return ReviewPage(
         title=title,
         table=table,
         class_names=CLASSES,

@@ -17,7 +17,7 @@ from PIL import Image
 
 from lond.audit.page.columns import encode_columns, encode_positions, plain_json, sureness, suspicion_order
 from lond.audit.page.sprites import SIDES, make_sprites
-from lond.audit.page.write import SCRIPTS, Page, PageSize, write_page
+from lond.audit.page.write import SCRIPTS, PageSize, ReviewPage, write_page
 from lond.errors import DataError
 
 TYPES = {"f4": "<f4", "i4": "<i4", "u2": "<u2", "u1": "u1"}
@@ -150,7 +150,7 @@ def test_hostile_names_stay_inside_the_data(tmp_path: Path) -> None:
 
 def test_missing_parts_and_odd_numbers_are_allowed(tmp_path: Path) -> None:
     empty = replace(make_table(9).take([]))
-    page = Page("Nothing", empty, (), {}, None, lambda row: None)
+    page = ReviewPage("Nothing", empty, (), {}, None, lambda row: None)
     assert write_page(tmp_path / "empty.html", page) == PageSize((tmp_path / "empty.html").stat().st_size, 0, 0)
     odd = {
         "images": np.int64(3),
