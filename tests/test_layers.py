@@ -171,12 +171,6 @@ def test_what_a_room_may_import_stands_above_it() -> None:
 
 
 WITHOUT_TEST = {
-    "audit/copies/leaks.py",
-    "audit/copies/near.py",
-    "audit/correct/plan.py",
-    "audit/figures/canvas.py",
-    "audit/figures/classes.py",
-    "audit/findings.py",
     "cli/compare.py",
     "cli/demo.py",
     "cli/detect.py",
