@@ -187,9 +187,6 @@ WITHOUT_TEST = {
     "paper/reproduce/maps.py",
     "paper/reproduce/scales.py",
     "paper/reproduce/smoke_data.py",
-    "runs/build.py",
-    "runs/folder.py",
-    "runs/trained.py",
     "types.py",
     "webpage/style.py",
 }
