@@ -41,11 +41,13 @@ def keys_of(module: str, table: str) -> list[str]:
     If they are not all texts in the source, the module is imported.
     """
     for node in _tree(module).body:
-        target = node.target if isinstance(node, ast.AnnAssign) else None
-        if isinstance(target, ast.Name) and target.id == table and isinstance(node.value, ast.Dict):
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table):
+            continue
+        if isinstance(node.value, ast.Dict):
             keys = [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
-            if len(keys) == len(node.value.keys):
-                return keys
+            texts = [key for key in keys if isinstance(key, str)]
+            if len(texts) == len(node.value.keys):
+                return texts
     return list(getattr(import_module(module), table))
 
 

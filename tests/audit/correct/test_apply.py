@@ -9,7 +9,7 @@ import pytest
 
 from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
-from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
+from lond.audit.correct.plan import Action, CorrectionPlan
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.data.options import ReadOptions
 from lond.data.read.tables import read_table
@@ -170,16 +170,6 @@ def test_a_plan_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     plan_corrections(table_of(*ROWS), {"clean": ReviewDecision(Choice.FOREIGN)}).describe()
     assert [path.name for path in tmp_path.iterdir()] == ["clean.png"]
     assert (tmp_path / "clean.png").stat().st_mtime_ns == before.st_mtime_ns
-
-
-def test_description_of_odd_plans() -> None:
-    assert (
-        plan_corrections(table_of()).describe() == "0 of 0 images stay, 0 of them under another label; 0 are left out"
-    )
-    lost = plan_corrections(table_of({"id": "a", "label": "bad\x1b[31m", "verdict": "unreadable"})).describe()
-    assert "classes that lose all their images: bad�[31m" in lost
-    images = tuple(PlannedImage(str(n), "", f"c{n:02}", "x", Action.RELABEL, "y") for n in range(23))
-    assert "and 3 other pairs" in CorrectionPlan(images).describe()
 
 
 def test_the_corrected_table_can_be_trained_on(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import colorsys
 import math
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -29,6 +31,18 @@ HOSTILE = (
     "<!--{{DATA}}&amp;.png",
     "long" + "x" * 4000 + ".png",
 )
+
+
+def numbers(column: dict[str, Any]) -> np.ndarray:
+    """Return the numbers of a column of the page."""
+    return np.frombuffer(base64.b64decode(column["data"]), dtype=f"<{column['type']}")
+
+
+def texts(column: dict[str, Any]) -> list[str]:
+    """Return the texts of a column of the page."""
+    if column["type"] == "plain":
+        return list(column["values"])
+    return [column["values"][code] for code in numbers(column["codes"])]
 
 
 def make_table(rows: int, *, seed: int = 0, names: tuple[str, ...] = ()) -> AuditTable:
