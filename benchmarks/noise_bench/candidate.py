@@ -212,7 +212,7 @@ def candidate(task: Task) -> Opinion:
 
 
 def soft_targets(given: Tensor, found: Evidence, clean: Tensor, wrong: Tensor) -> Tensor:
-    """Return targets ``(N, C)``: the given label as far as clean, others as far as wrong; foreign images sum to less."""
+    """Return targets ``(N, C)``: the given label as far as clean, others as far as wrong; foreign ones sum to less."""
     other = found.log_chances.exp().scatter(1, given[:, None], 0.0)
     other = other / other.sum(dim=1, keepdim=True).clamp_min(1e-9)
     return clean[:, None] * torch.eye(other.shape[1])[given] + wrong[:, None] * other

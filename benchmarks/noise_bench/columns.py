@@ -29,7 +29,7 @@ def columns(cell: Cell, opinion: Opinion) -> Columns:
     found |= confidence_columns(_at(opinion, rows), cell.true[rows])
     if rows.all():
         found |= rate_columns(opinion.rates, float(wrong.mean()), float(foreign.mean()))
-        found |= test_columns(cell, opinion) | corrected_columns(cell, opinion)
+        found |= columns_on_test(cell, opinion) | corrected_columns(cell, opinion)
     return found
 
 
@@ -116,7 +116,7 @@ def confidence_columns(said: Opinion, true: Numbers) -> Columns:
     return found
 
 
-def test_columns(cell: Cell, opinion: Opinion) -> Columns:
+def columns_on_test(cell: Cell, opinion: Opinion) -> Columns:
     """Return accuracy on known test images, AUROC against foreign ones, and the share of false alarms."""
     if opinion.tested is None:
         return {}
