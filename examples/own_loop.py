@@ -4,7 +4,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch.nn import functional
 
-from lond.detect import ebo
+from lond.detect.ebo import ebo_score
 from lond.evaluate import auroc
 from lond.identify import IdentifySettings, identify
 from lond.losses import generalised_cross_entropy
@@ -31,4 +31,4 @@ settings = IdentifySettings(neighbours=20, top=1)
 partition = identify(labels, logits[known].softmax(dim=1), functional.normalize(embeddings[known]), settings)
 right = labels == truth[known]
 print(f"of {int(partition.clean.sum())} labels judged clean, {right[partition.clean].float().mean():.0%} are right")
-print(f"AUROC of the energy score on foreign digits: {auroc(ebo(logits), foreign):.2f}")
+print(f"AUROC of the energy score on foreign digits: {auroc(ebo_score(logits), foreign):.2f}")

@@ -79,6 +79,6 @@ def tested_by_model(folder: Path, task: Task) -> Tested:
     samples = load((task.test_features, np.zeros(len(task.test_features), dtype=np.int64)), "test")
     told = run.predict(samples)
     flagged = torch.zeros(len(samples), dtype=torch.bool)
-    if run.decision is not None:
-        flagged = told.scores > threshold_at(run.decision.known_scores, FALSE_ALARMS)
+    if run.calibration is not None:
+        flagged = told.scores > threshold_at(run.calibration.known_scores, FALSE_ALARMS)
     return Tested(told.probabilities.argmax(dim=1).numpy(), told.scores.numpy(), flagged.numpy())

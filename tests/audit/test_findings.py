@@ -39,7 +39,7 @@ def found() -> Findings:
         embeddings=torch.zeros(5, 2),
         neighbours=torch.tensor([[1], [0], [3], [2], [0]]),
         truths=truths,
-        decision=Calibration(0.5, 0.2, torch.tensor([0.1, 0.2, 0.3, 0.4]), "by hand"),
+        calibration=Calibration(0.5, 0.2, torch.tensor([0.1, 0.2, 0.3, 0.4]), "by hand"),
     )
     return Findings(facts, find_duplicates(hashes, labels), torch.tensor([0, 1, 2, 5, 7]), learned)
 
@@ -50,7 +50,7 @@ def test_a_copy_has_what_was_learned_of_its_original(found: Findings) -> None:
 
 
 def test_without_a_decision_nothing_is_foreign(found: Findings) -> None:
-    undecided = replace(found, learned=replace(found.learned, decision=None))
+    undecided = replace(found, learned=replace(found.learned, calibration=None))
     assert "foreign" not in undecided.verdicts(found.own_row())
     assert undecided.summary(undecided.verdicts(found.own_row()), [], [])["threshold"] is None
 

@@ -66,7 +66,7 @@ def test_cells_are_trained_on_their_data_with_their_noise(name: str) -> None:
 
 def test_a_key_that_does_not_exist_is_refused() -> None:
     cell = replace(RUNNABLE[0], overrides={"settings.alpha": 1})
-    with pytest.raises(ConfigError, match=r"no setting 'settings.alpha'"):
+    with pytest.raises(ConfigError, match=r"unknown key 'settings.alpha'"):
         run_config(cell)
 
 

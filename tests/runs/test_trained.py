@@ -67,7 +67,7 @@ def test_a_run_without_metrics_is_not_finished(folder: Path) -> None:
 
 
 def test_an_outcome_without_a_decision_takes_the_old_one_away(trained: Trained, folder: Path) -> None:
-    write_outcome(folder, replace(trained, run=replace(trained.run, decision=None)))
+    write_outcome(folder, replace(trained, run=replace(trained.run, calibration=None)))
     assert not (folder / "decision.safetensors").exists()
     assert json.loads((folder / "metrics.json").read_text())["method"] == "standard"
 

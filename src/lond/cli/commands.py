@@ -67,7 +67,9 @@ def list_names() -> None:
     installed = entry_points()
     for title, home in HOMES.items():
         others = [
-            f"{point.name} ({point.dist.name})" for point in installed.select(group=f"lond.{title}") if point.dist
+            f"{point.name} ({point.dist.name} {point.dist.version})"
+            for point in installed.select(group=f"lond.{title}")
+            if point.dist
         ]
         typer.echo(f"{typer.style(title, bold=True)}: {', '.join([*keys_of(*home), *sorted(others)])}")
 

@@ -13,6 +13,8 @@ from torch import nn
 
 from lond.config import OWN_MODULE, RunConfig, run_config_from_dict, settings_class, to_dict
 from lond.errors import ConfigError
+from lond.methods import ALL_METHODS
+from lond.nets import ALL_BACKBONES
 from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 
 
@@ -25,17 +27,18 @@ def estimator_config(params: Mapping[str, Any], side: int) -> RunConfig:
     epochs, backbone, warmup, seed = (params[key] for key in ("epochs", "backbone", "warmup_epochs", "random_state"))
     if warmup is None and isinstance(epochs, int | np.integer):
         warmup = epochs // 5
-    known = {field.name for field in fields(settings_class(params["method"]))}
+    method = ALL_METHODS.name_of(params["method"])
+    known = {field.name for field in fields(settings_class(method))}
     own = {"warmup_epochs": warmup, "identify": to_dict(OWN_IDENTIFY)}
     is_module = isinstance(backbone, nn.Module)
     if not isinstance(seed, int | np.integer):
         seed = check_random_state(seed).randint(2**31 - 1)
     padding = max(1, side // 8) if params["padding"] is None else params["padding"]
     content = {
-        "net": {"backbone": f"{OWN_MODULE}{type(backbone).__name__}" if is_module else backbone}
+        "net": {"backbone": f"{OWN_MODULE}{type(backbone).__name__}" if is_module else ALL_BACKBONES.name_of(backbone)}
         | ({} if is_module else {"width": params["width"]}),
         "views": {"padding": padding, "flip": params["flip"], "strong": params["strong"]},
-        "method": params["method"],
+        "method": method,
         "settings": _merged({key: value for key, value in own.items() if key in known}, params["settings"] or {}),
         "optimiser": {"learning_rate": params["learning_rate"], "constant_epochs": warmup},
         "train": {"epochs": epochs, "batch_size": params["batch_size"], "seed": seed},
