@@ -41,10 +41,10 @@ def keys_of(module: str, table: str) -> list[str]:
     If they are not all texts in the source, the module is imported.
     """
     for node in _tree(module).body:
-        target = node.target if isinstance(node, ast.AnnAssign) else None
-        if isinstance(target, ast.Name) and target.id == table and isinstance(node.value, ast.Dict):
-            keys = [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
-            if len(keys) == len(node.value.keys):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table:
+            written = node.value.keys if isinstance(node.value, ast.Dict) else [None]
+            keys = [key.value for key in written if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            if len(keys) == len(written):
                 return keys
     return list(getattr(import_module(module), table))
 
