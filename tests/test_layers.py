@@ -42,8 +42,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "presets.recipes": ({"config", "identify", "methods", "train.schedule"}, set()),
     "presets": (
         {
-            "types", "errors", "config", "data", "data.sources", "data.benchmarks", "identify", "methods", "nets",
-            "frozen", "presets.recipes", "train.loop", "train.schedule",
+            "types", "errors", "io", "config", "data", "data.sources", "data.benchmarks", "identify", "methods",
+            "nets", "frozen", "presets.recipes", "train.loop", "train.schedule",
         },
         {"sklearn", *TENSORS},
     ),
@@ -203,7 +203,6 @@ WITHOUT_TEST = {
     "presets/own_data.py",
     "presets/recipes/base.py",
     "presets/recipes/lond_drs.py",
-    "presets/recipes/standard.py",
     "results/choose.py",
     "results/differences.py",
     "results/naming.py",
