@@ -43,8 +43,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "presets.recipes": ({"config", "identify", "methods", "train.schedule"}, set()),
     "presets": (
         {
-            "types", "errors", "config", "data", "data.sources", "data.benchmarks", "identify", "methods", "nets",
-            "frozen", "presets.recipes", "train.loop", "train.schedule",
+            "types", "errors", "io", "config", "data", "data.sources", "data.benchmarks", "identify", "methods",
+            "nets", "frozen", "presets.recipes", "train.loop", "train.schedule",
         },
         {"sklearn", *TENSORS},
     ),

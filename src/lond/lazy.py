@@ -41,13 +41,11 @@ def keys_of(module: str, table: str) -> list[str]:
     If they are not all texts in the source, the module is imported.
     """
     for node in _tree(module).body:
-        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table):
-            continue
-        if isinstance(node.value, ast.Dict):
-            keys = [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
-            texts = [key for key in keys if isinstance(key, str)]
-            if len(texts) == len(node.value.keys):
-                return texts
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table:
+            written = node.value.keys if isinstance(node.value, ast.Dict) else [None]
+            keys = [key.value for key in written if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            if len(keys) == len(written):
+                return keys
     return list(getattr(import_module(module), table))
 
 

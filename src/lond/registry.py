@@ -123,10 +123,6 @@ class Registry(Generic[T]):
             origin |= {"package": point.dist.name, "version": point.dist.version}
         return origin
 
-    def packages(self) -> dict[str, str]:
-        """Return the names that installed packages offer, each with its package; nothing is imported."""
-        return {name: _package(point) for name, point in sorted(self._points().items())}
-
     def demand(self, origin: Mapping[str, str], what: str) -> None:
         """Check that a part is here that ``what``, such as a run folder, was made with.
 

@@ -11,13 +11,13 @@ import pytest
 
 import lond
 from lond.config import to_dict
+from lond.methods import METHODS
 from lond.paper import EXPERIMENTS
 from lond.paper.reproduce.configs import scaled_config
 from lond.paper.reproduce.scales import SCALES, why_left_out
 from lond.presets.benchmarks import PRESETS, preset
 from lond.presets.changes import with_epochs
 from lond.presets.features import on_frozen
-from lond.presets.recipes import RECIPES
 
 ROOT = Path(lond.__file__).parent
 KNOWN = json.loads(Path(__file__).with_name("identities.json").read_text(encoding="utf-8"))
@@ -61,5 +61,5 @@ def test_cells_of_the_paper_are_what_they_were() -> None:
 
 def test_every_preset_and_scale_is_known() -> None:
     assert KNOWN["presets"].keys() >= PRESETS.keys()
-    assert all(methods.keys() == RECIPES.keys() for methods in KNOWN["presets"].values())
+    assert all(methods.keys() == METHODS.keys() for methods in KNOWN["presets"].values())
     assert len(KNOWN["cells"]) == len(SCALES) * len(EXPERIMENTS)

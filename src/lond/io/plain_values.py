@@ -41,6 +41,14 @@ def from_plain(cls: type[T], content: Any, where: str = "") -> T:
     return cls(**{key: convert(entries[key][0], value, f"{where}{key}") for key, value in content.items()})
 
 
+def flat(nested: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Return nested settings under dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in nested.items():
+        found |= flat(value, f"{where}{key}.") if isinstance(value, Mapping) else {f"{where}{key}": value}
+    return found
+
+
 def unknown_key(key: str, known: Collection[str]) -> ConfigError:
     """Return the error that tells of an unknown key (with its path) and of the known one that is most like it."""
     parent, dot, last = key.rpartition(".")

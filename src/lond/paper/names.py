@@ -75,9 +75,6 @@ DATA_SETS = {
 }
 """Our name -> what it is made of."""
 
-OPENED_SETS = tuple(name for name, data in DATA_SETS.items() if data.open_set)
-"""CIFAR100N with images of another data set."""
-
 
 @dataclass(frozen=True)
 class PaperTask:

@@ -76,8 +76,6 @@ class Cell:
     detector: str = ""
     reading: str = ""
     """Which reading of an unclear description this is; "" if there is one only or it is the first choice."""
-    missing: str = ""
-    """What the program lacks to run the cell; "" if it can be run."""
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lond.config import RunConfig, settings_class, to_dict
+from lond.io.plain_values import flat
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ def origins(stages: Mapping[str, RunConfig]) -> list[Origin]:
     """
     method = list(stages.values())[-1].method
     defaults = RunConfig(method=method, settings=settings_class(method)())
-    values = [_flat(to_dict(_of_method(config, defaults))) for config in stages.values()]
-    default, last = _flat(to_dict(defaults)) | {"method": RunConfig.method}, values[-1]
+    values = [flat(to_dict(_of_method(config, defaults))) for config in stages.values()]
+    default, last = flat(to_dict(defaults)) | {"method": RunConfig.method}, values[-1]
     found = []
     for key, value in last.items():
         came = ""
@@ -45,10 +46,3 @@ def origins(stages: Mapping[str, RunConfig]) -> list[Origin]:
 
 def _of_method(config: RunConfig, defaults: RunConfig) -> RunConfig:
     return config if config.method == defaults.method else replace(config, settings=defaults.settings)
-
-
-def _flat(nested: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in nested.items():
-        found |= _flat(value, f"{where}{key}.") if isinstance(value, Mapping) else {f"{where}{key}": value}
-    return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lond.io.plain_values import flat
 from lond.results.records import Record
 
 DifferenceKind = Literal["setting", "fact", "metric"]
@@ -35,14 +36,6 @@ def differences(first: Record, second: Record) -> list[Difference]:
         *_compared("fact", _facts(first), _facts(second)),
         *_compared("metric", _metrics(first), _metrics(second)),
     ]
-
-
-def flat(nested: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """Return nested settings under dotted keys."""
-    found: dict[str, Any] = {}
-    for key, value in nested.items():
-        found |= flat(value, f"{where}{key}.") if isinstance(value, Mapping) else {f"{where}{key}": value}
-    return found
 
 
 def short(value: object) -> str:

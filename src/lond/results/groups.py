@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lond.errors import ConfigError
-from lond.results.differences import flat
+from lond.io.plain_values import flat
 from lond.results.records import SEEDS, Record
 
 FIELDS = ("method", "data", "noise", "scale", "preset", "changes", "variant", "seed", "noise_seed", "split_seed")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lond.config import RunConfig, settings_class, to_dict
+from lond.io.plain_values import flat
 from lond.presets.benchmarks import preset_of
-from lond.results.differences import flat
 from lond.results.naming import data_of
 from lond.results.records import SEEDS, DataPart, Record
 from lond.runs.folder import PLACES

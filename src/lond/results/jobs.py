@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import TextIO
 
 from lond.config import RunConfig
 from lond.errors import ConfigError, LondError
@@ -30,8 +29,11 @@ from lond.train.runtime import RuntimeSettings
 LONGEST_TEXT = 2000
 """Characters of a problem or a warning that are kept."""
 
+Warned = tuple[str, type[Warning], str, int]
+"""A warning on its way from the process it was given in: text, category, file and line."""
+
 Show = Callable[[str, type[Warning], str, int], None]
-"""Shows a warning: text, category, file and line."""
+"""Shows a warning."""
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,6 @@ def train_all(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Ge
         yield job, _train(job, runtime)
 
 
-@dataclass(frozen=True)
-class _Warned:
-    """A warning on its way from the process it was given in."""
-
-    text: str
-    category: type[Warning]
-    filename: str
-    lineno: int
-
-
 def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Generator[tuple[Job, str | None]]:
     """Give every job a process of its own, so that one that dies takes nothing with it."""
     context = multiprocessing.get_context("spawn")
@@ -140,8 +132,8 @@ def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -
             for receiver in [receiver for receiver in running if receiver in ready]:
                 process, job = running[receiver]
                 told = _told(process, receiver)
-                if isinstance(told, _Warned):
-                    warnings.showwarning(told.text, told.category, told.filename, told.lineno)
+                if isinstance(told, tuple):
+                    warnings.showwarning(*told)
                     continue
                 process.join()
                 del running[receiver]
@@ -174,10 +166,10 @@ def _deaf_to_interrupts() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
-def _told(process: SpawnProcess, receiver: Connection) -> _Warned | str | None:
+def _told(process: SpawnProcess, receiver: Connection) -> Warned | str | None:
     """Return a warning, or what a process told last: its problem, if any."""
     try:
-        told: _Warned | str | None = receiver.recv()
+        told: Warned | str | None = receiver.recv()
     except (EOFError, OSError):  # the second: it ended in the middle of a message
         process.join()
         return f"its process ended with exit code {process.exitcode} (out of memory?); start again with fewer jobs"
@@ -196,7 +188,7 @@ def _train_and_tell(
     ALL_BACKBONES.added.update(backbones)
 
     def tell(text: str, category: type[Warning], filename: str, lineno: int) -> None:
-        sender.send(_Warned(text[:LONGEST_TEXT], category, filename, lineno))
+        sender.send((text[:LONGEST_TEXT], category, filename, lineno))
 
     sender.send(_train(job, runtime, show_progress=False, show=tell))
 
@@ -222,17 +214,8 @@ def problem_text(error: Exception) -> str:
 @contextmanager
 def _named_warnings(job: Job, show: Show) -> Iterator[None]:
     """Let warnings name the run they come from; what another run was warned of is told again."""
-
-    def show_named(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        show(f"{job.name}, seed {job.seed}: {message}", category, filename, lineno)
-
     with warnings.catch_warnings():
-        warnings.showwarning = show_named
+        warnings.showwarning = lambda message, category, filename, lineno, *_: show(
+            f"{job.name}, seed {job.seed}: {message}", category, filename, lineno
+        )
         yield

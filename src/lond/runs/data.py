@@ -45,12 +45,20 @@ def load_data(
     """Return training set, test set (if any) and manifest of a configuration.
 
     With ``data.frozen`` the pixels are features, computed on the runtime's device unless they are kept already.
+
+    Raises:
+        ConfigError: features of a frozen network are wanted of what are features already.
+        DataError: the data cannot be read.
     """
     data, frozen = config.data, config.data.frozen
 
     def ready(samples: Samples) -> Samples:
+        if frozen.backbone and is_features(samples.pixels):
+            raise ConfigError(
+                f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
+            )
         if frozen.backbone:
-            return training_features(samples, frozen, runtime, show_progress)
+            return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
         return in_memory(samples) if data.source else samples
 
     if not data.source:
@@ -65,22 +73,6 @@ def load_data(
         split = "test" if has_split(test_source, "test", options) else "train"
         test = ready(load(test_source, split, class_names=train.class_names, options=options))
     return train, test, {"noise": "the data's own; rates unknown"}
-
-
-def training_features(
-    samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None, show_progress: bool | None
-) -> Samples:
-    """Return the features of a run's own images, kept for the next run.
-
-    Raises:
-        ConfigError: the samples are features already.
-        DataError: none of the images can be read.
-    """
-    if is_features(samples.pixels):
-        raise ConfigError(
-            f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
-        )
-    return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
 
 
 def new_features(samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None) -> Samples:

@@ -14,6 +14,7 @@ from lond.data.noise import label_hash
 from lond.errors import ConfigError
 from lond.io.json_files import read_json
 from lond.io.lock import locked
+from lond.io.plain_values import flat
 from lond.methods import ALL_METHODS
 from lond.nets import ALL_BACKBONES
 from lond.train.loop import CHECKPOINT
@@ -56,7 +57,9 @@ def claim(folder: Path, config: RunConfig) -> None:
         raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
     if (folder / CONFIG).is_file():
         # Read as settings first: what an older version did not write yet has its default.
-        changed = _differences(to_dict(folder_config(folder)), to_dict(config))
+        stored, asked = flat(to_dict(folder_config(folder))), flat(to_dict(config))
+        names = sorted((stored.keys() | asked.keys()) - set(PLACES))
+        changed = [name for name in names if stored.get(name) != asked.get(name)]
         if changed:
             raise ConfigError(
                 f"{folder} holds a run with other settings ({', '.join(changed)}). "
@@ -109,18 +112,6 @@ def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:
                 f"{folder} holds a run on other data (the {name} images or labels have changed). "
                 "Choose another folder, or delete that one to start anew."
             )
-
-
-def _differences(stored: dict[str, Any], asked: dict[str, Any], where: str = "") -> list[str]:
-    """Return the dotted names of settings that differ; where the data lie does not matter."""
-    changed = []
-    for key in sorted(stored.keys() | asked.keys()):
-        name, old, new = f"{where}{key}", stored.get(key), asked.get(key)
-        if isinstance(old, dict) and isinstance(new, dict):
-            changed += _differences(old, new, f"{name}.")
-        elif old != new and name not in PLACES:
-            changed.append(name)
-    return changed
 
 
 def make_manifest(samples: Samples, test: Samples | None, noise: dict[str, Any]) -> dict[str, Any]:

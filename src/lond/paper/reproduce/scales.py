@@ -17,15 +17,6 @@ SCALES: dict[PaperScale, str] = {
 COMPARABLE: tuple[PaperScale, ...] = ("full", "frozen", "mini")
 """Scales on data of the paper, or a part of them: the difference to a printed value is told."""
 
-WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
-"""Lengths that a cell changes: on every scale all epochs become warm-up, or the epochs of warm-up become all."""
-
-AVERAGED = "train.average_last"
-"""What changes with the second of them: the mean is over fewer epochs of a shorter run."""
-
-OPEN_IMAGES = "data.benchmark.open_"
-"""Beginning of the settings that add images of another data set."""
-
 
 def checked_scale(name: str) -> PaperScale:
     """Return the scale of a name.
@@ -41,8 +32,6 @@ def checked_scale(name: str) -> PaperScale:
 
 def why_left_out(cell: Cell, scale: PaperScale) -> str:
     """Return why a cell has no meaning on a scale; "" if it has one."""
-    if cell.missing:
-        return cell.missing
     if scale == "mini" and cell.data != "cifar80n":
         return f"mini80 stands for CIFAR80N; there is no reduced {DATA_SETS[cell.data].printed}"
     if scale == "frozen" and cell.detector == "rankfeat":

@@ -18,7 +18,6 @@ from lond.presets.recipes import (
     ngc,
     npn,
     sed,
-    standard,
     unicon,
 )
 from lond.presets.recipes.base import FeatureRun, Occasion, Recipe
@@ -36,10 +35,9 @@ RECIPES: dict[str, Callable[[Occasion], Recipe]] = {
     "npn-hard": npn.recipe_hard,
     "npn-soft": npn.recipe_soft,
     "sed": sed.recipe,
-    "standard": standard.recipe,
     "unicon": unicon.recipe,
 }
-"""Method name -> its recipe."""
+"""Method name -> its recipe; plain cross-entropy has none, and is trained as what it is compared with."""
 
 
 def recipe_of(method: str) -> Callable[[Occasion], Recipe]:
