@@ -171,12 +171,6 @@ def test_what_a_room_may_import_stands_above_it() -> None:
 
 
 WITHOUT_TEST = {
-    "cli/compare.py",
-    "cli/demo.py",
-    "cli/detect.py",
-    "cli/shared.py",
-    "cli/train.py",
-    "cli/trained.py",
     "data/augment/plans.py",
     "errors.py",
     "estimator_input.py",
