@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from lond.config import to_dict
-from lond.data.sources import load
 from lond.errors import ConfigError
 from lond.paper import Cell, all_cells, experiment
 from lond.paper.reproduce.configs import scaled_config
-from lond.paper.reproduce.scales import SCALES, checked_scale, why_left_out
-from lond.paper.reproduce.smoke_data import CLASSES, TEST, TRAINING, make_web_folder
+from lond.paper.reproduce.scales import SCALES, why_left_out
 from lond.presets.benchmarks import preset
 from lond.presets.scales import Places
 from lond.results.differences import flat
@@ -54,13 +52,6 @@ def test_every_cell_runs_or_says_why_not(scale: str) -> None:
             assert (own.kind, own.closed_rate) == (noise.kind, noise.closed_rate)
 
 
-def test_what_is_left_out() -> None:
-    left = {scale: [cell for cell in all_cells() if why_left_out(cell, scale)] for scale in SCALES}
-    assert left["full"] == left["smoke"] == []
-    assert {cell.detector for cell in left["frozen"]} == {"rankfeat"}
-    assert {cell.data for cell in all_cells() if cell not in left["mini"]} == {"cifar80n"}
-
-
 @pytest.mark.parametrize(("scale", "epochs", "warmup"), [("mini", 30, 10), ("frozen", 9, 3), ("smoke", 2, 1)])
 def test_lengths_become_those_of_the_scale(scale: str, epochs: int, warmup: int) -> None:
     whole = scaled_config(cell_of("table4", "(1).Warmup", "sym80"), scale, PLACES)
@@ -84,18 +75,3 @@ def test_a_swept_default_is_the_plain_run() -> None:
         plain = scaled_config(cell_of("table1", "Ours", "sym80"), scale, PLACES)
         assert scaled_config(cell_of("figure4", "K=3", "sym80"), scale, PLACES) == plain
         assert scaled_config(cell_of("figure4", "K=2", "sym80"), scale, PLACES) != plain
-
-
-def test_an_unknown_scale_is_refused() -> None:
-    assert checked_scale("mini") == "mini"
-    with pytest.raises(ConfigError, match="choose one of: full, mini, frozen, smoke"):
-        checked_scale("tiny")
-
-
-def test_the_generated_web_folder(tmp_path: Path) -> None:
-    folder = make_web_folder(tmp_path / "web-digits")
-    train, test = load(str(folder), "train"), load(str(folder), "test")
-    assert (len(train), len(test)) == (CLASSES * TRAINING, CLASSES * TEST)
-    assert train.class_names == test.class_names == tuple(f"digit{digit}" for digit in range(CLASSES))
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
-    assert {path: path.stat().st_mtime_ns for path in make_web_folder(folder).rglob("*.png")} == before

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 from paper.reproduce.made import made_plan, same_for_all
 
 from lond.paper import EXPERIMENTS, MEAN, SWEEPS
 from lond.paper.reproduce.drawing import _common, _is_swept, draw_experiment
 from lond.paper.reproduce.lines import Line, lines_of, score_of, sweep_scores, with_averages
-from lond.paper.reproduce.maps import EmbeddingMap, fixed_sample
+from lond.paper.reproduce.maps import EmbeddingMap
 from lond.results.batch import Outcome
 from lond.types import FOREIGN
 
@@ -71,17 +70,6 @@ def test_the_score_of_a_sweep_by_hand() -> None:
     assert (score.n, score.mean, score.deviation) == (2, 52.5, pytest.approx(5 / 2**0.5))
     assert score_of(lines, "K=4", "sym80").mean is None
     assert score_of(lines, "K=3", "sym20").mean is None
-
-
-def test_the_sample_of_a_map_is_fixed() -> None:
-    labels = torch.arange(20).repeat(60)
-    labels[labels >= 16] = FOREIGN
-    chosen = fixed_sample(labels)
-    drawn = labels[chosen]
-    assert sorted(set(drawn.tolist())) == [FOREIGN, 0, 2, 3, 5, 7, 8, 10, 12, 13, 15]
-    assert (drawn == 0).sum() == 50 and (drawn == FOREIGN).sum() == 240
-    assert torch.equal(chosen, fixed_sample(labels))
-    assert fixed_sample(torch.tensor([0, 1, FOREIGN])).tolist() == [0, 1, 2]
 
 
 def test_hyper_parameters_that_were_not_swept_have_no_panel(tmp_path: Path) -> None:

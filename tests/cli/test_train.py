@@ -1,14 +1,18 @@
-"""A dry run of ``lond train`` prints all and leaves nothing."""
+"""`lond train`: what it prints, and that a dry run leaves nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from lond import cli
+
+Call = Callable[..., tuple[int, str, str]]
 
 
 def rows(text: str) -> dict[str, list[str]]:
@@ -55,3 +59,28 @@ def test_a_benchmark_need_not_be_there(tmp_path: Path, monkeypatch: pytest.Monke
     assert done.exit_code == 0, done.output
     assert rows(done.stdout)["net.width"] == ["0.5", "1.0", "preset mini80-sym50"]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lond.runs.train_run", stop)
+    code, out, _ = lond("train", "--preset", "digits", "--epochs", 2, "--out", tmp_path / "run")
+    assert code == 130
+    assert "stopped; the same command goes on after the last finished epoch" in out
+
+
+def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:
+    for number in range(24):
+        path = tmp_path / "images" / "ab"[number % 2] / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (8, 8), 10 * number).save(path)
+    (tmp_path / "images" / "a" / "empty.png").touch()
+    options = ["--method", "standard", "--epochs", 1, "--threads", 1, "--set", "net.width=0.125"]
+    options += ["--set", "data.read.num_workers=0"]
+    code, out, err = lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)
+    assert (code, err) == (0, "")
+    assert "verdicts on 24 images: " in out and "left out: 1 files or folders" in out
+    assert out.rstrip().endswith("[red]run") and "finished already" not in out
+    assert "finished already" in lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)[1]

@@ -1,0 +1,79 @@
+"""The commands that use a trained run."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from methods.tiny import VIEWS, tiny_samples
+
+from lond.config import DataSettings, NetSettings, RunConfig
+from lond.methods import StandardSettings
+from lond.runs import load_run, save_trained, train_samples
+from lond.train.loop import TrainSettings
+
+Call = Callable[..., tuple[int, str, str]]
+CONFIG = RunConfig(
+    data=DataSettings(source="memory"),
+    net=NetSettings(width=0.125),
+    views=VIEWS,
+    method="standard",
+    settings=StandardSettings(),
+    train=TrainSettings(epochs=1, batch_size=16, average_last=1),
+)
+SAMPLES = tiny_samples(48)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    save_trained(tmp_path / "run", train_samples(CONFIG, SAMPLES, None))
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    """Write 30 images, the last three under a name that the run does not know."""
+    names = np.array([*(SAMPLES.class_names[label] for label in SAMPLES.labels[:27]), "dog", "dog", "dog"])
+    np.savez(tmp_path / "images.npz", x=SAMPLES.pixels.images[:30, 0].numpy(), y=names)
+    return tmp_path / "images.npz"
+
+
+def test_evaluate_counts_unknown_names_as_foreign(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:
+    code, out, err = lond("evaluate", run, "--data", images, "--out", tmp_path / "new" / "m.json")
+    assert (code, err) == (0, "")
+    assert "30 images" in out and "auroc" in out and "not finished" not in out
+    content = json.loads((tmp_path / "new" / "m.json").read_text())
+    assert content["images"] == 30 and {"accuracy", "auroc"} <= content["metrics"].keys()
+    (run / "metrics.json").unlink()
+    assert "note: the run is not finished" in lond("evaluate", run, "--data", images)[1]
+
+
+def test_predict_writes_a_row_an_image_at_any_threshold(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:
+    for threshold, verdict, foreign in ((-1e9, "foreign", 30), (1e9, "known", 0)):
+        code, out, _ = lond("predict", run, images, "--out", tmp_path / "p.csv", "--threshold", threshold)
+        assert code == 0 and f"30 images: {foreign} foreign, 0 unreadable; written to" in out
+        with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+            assert [row["verdict"] for row in csv.DictReader(file)] == [verdict] * 30
+
+
+def test_calibrate_leaves_foreign_images_out(run: Path, images: Path, lond: Call) -> None:
+    code, out, err = lond("calibrate", run, "--known", images, "--rate", 0.25)
+    assert (code, err) == (0, "")
+    assert "from 27 known images, false alarms 25.0%" in out and "calibration error (ECE)" in out
+    decision = load_run(run).decision
+    assert decision is not None and decision.false_alarm_rate == 0.25
+
+
+def test_what_cannot_be_done_is_refused(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:
+    np.savez(tmp_path / "bare.npz", x=np.zeros((3, 8, 8), np.uint8))
+    for arguments, told in (
+        (["evaluate", run, "--data", tmp_path / "bare.npz"], "has no labelled images to evaluate on"),
+        (["predict", run, images, "--out", tmp_path], "is a folder; name a file"),
+        (["predict", tmp_path / "missing", images], "is not a trained run"),
+    ):
+        code, _, err = lond(*arguments)
+        assert (code, told in err) == (2, True), err

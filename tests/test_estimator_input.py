@@ -1,0 +1,66 @@
+"""What a user hands to the estimator."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from lond.errors import DataError
+from lond.estimator_input import class_array, random_state_kept, training_set
+from lond.types import UNLABELLED
+
+IMAGES = np.zeros((4, 8, 8), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (np.array([7, 3, 7, 3]), [3, 7]),
+        (np.array(["b", "a", "b", "a"]), ["a", "b"]),
+        ([10, 9, 10, 9], [9, 10]),
+        (np.array([True, False, True, False]), [False, True]),
+    ],
+)
+def test_classes_are_the_users_own_values(labels: Any, classes: list[Any]) -> None:
+    samples, found = training_set(IMAGES, labels, None)
+    assert sorted(found.tolist()) == classes and type(found.tolist()[0]) is type(classes[0])
+    assert [found.tolist()[label] for label in samples.labels] == list(labels)
+
+
+def test_missing_labels_are_no_class_and_true_labels_share_the_classes() -> None:
+    samples, found = training_set(IMAGES, ["a", None, "b", "a"], ["b", "b", "b", "a"])
+    assert found.tolist() == ["a", "b"]
+    assert samples.labels.tolist() == [0, UNLABELLED, 1, 0]
+    assert samples.true_labels is not None and samples.true_labels.tolist() == [1, 1, 1, 0]
+
+
+def test_a_source_brings_its_own_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", x=IMAGES, y=np.array(["b", "a", "b", "a"]))
+    samples, found = training_set(tmp_path / "own.npz", None, None)
+    assert (found.tolist(), samples.labels.tolist()) == (["a", "b"], [1, 0, 1, 0])
+    with pytest.raises(DataError, match=r"y and true_labels belong to arrays of images; a \w*Path brings its own"):
+        training_set(tmp_path / "own.npz", [0, 1, 0, 1], None)
+    with pytest.raises(DataError, match="images in an array need their labels y"):
+        training_set(IMAGES, None, None)
+
+
+def test_numbers_beside_names_stay_numbers() -> None:
+    assert class_array([1, "a"]).tolist() == [1, "a"]
+    assert class_array(["a", "b"]).dtype.kind == "U" and class_array([1, 2]).dtype.kind == "i"
+
+
+def test_the_callers_random_numbers_stay() -> None:
+    def draw() -> tuple[float, float, float]:
+        return random.random(), float(np.random.rand()), float(torch.rand(1))
+
+    random.seed(0), np.random.seed(0), torch.manual_seed(0)
+    expected = draw()
+    random.seed(0), np.random.seed(0), torch.manual_seed(0)
+    with pytest.raises(ZeroDivisionError), random_state_kept():
+        _ = draw()[0] / 0
+    assert draw() == expected
