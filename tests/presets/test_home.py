@@ -61,5 +61,5 @@ def test_cells_of_the_paper_are_what_they_were() -> None:
 
 def test_every_preset_and_scale_is_known() -> None:
     assert KNOWN["presets"].keys() >= PRESETS.keys()
-    assert all(methods.keys() == METHODS.keys() for methods in KNOWN["presets"].values())
+    assert all(methods.keys() <= METHODS.keys() for methods in KNOWN["presets"].values())
     assert len(KNOWN["cells"]) == len(SCALES) * len(EXPERIMENTS)
