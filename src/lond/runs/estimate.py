@@ -26,7 +26,7 @@ from lond.data.sources import load
 from lond.presets.changes import without_weights
 from lond.runs.build import FEATURES, build
 from lond.runs.data import Shape, shape_of
-from lond.seeds import generator
+from lond.seeds import generator, own_random_state
 from lond.train.loop import Trainer
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Clock, Phase, Pixels, Request, Samples
@@ -283,7 +283,7 @@ def _one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        with own_random_state(0, "estimate"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
