@@ -24,9 +24,9 @@ from audit_peers import Opinion, cleanlab_opinions, figures, linear_probe, neigh
 from store import machine, store
 from torch import Tensor
 
-from lond.audit.judge.deciding import FALSE_ALARM_RATE, make_decision, true_classes
 from lond.audit.judge.folds import default_folds, fold_of
 from lond.audit.judge.learn import judged, learn, unit_features
+from lond.audit.judge.out_of_fold import AUDIT_FALSE_ALARM_RATE, calibrate_out_of_fold, true_classes
 from lond.audit.judge.voters import MOST_VOTERS
 from lond.audit.rates.estimate import RateSettings, estimate_rates
 from lond.config import to_dict, with_overrides
@@ -75,17 +75,17 @@ def heads_seconds(folder: Path) -> dict[str, float]:
 def quality(prediction: Prediction, train: Samples) -> dict[str, Any]:
     """Return verdicts and rates of an audit from what unseeing judges say, and how good they are."""
     assert train.true_labels is not None
-    decision = make_decision(train.labels, prediction, FALSE_ALARM_RATE)
-    truths = true_classes(train.labels, prediction, decision)
-    threshold = torch.inf if decision is None else decision.threshold
+    calibration = calibrate_out_of_fold(train.labels, prediction, AUDIT_FALSE_ALARM_RATE)
+    truths = true_classes(train.labels, prediction, calibration)
+    threshold = torch.inf if calibration is None else calibration.threshold
     verdicts = judge(train.labels, truths.argmax(dim=1), prediction.scores, threshold)
     rates = estimate_rates(
         train.labels,
         prediction.probabilities,
         verdicts,
         train.class_names,
-        None if decision is None else decision.p_values(prediction.scores),
-        RateSettings(calibration=None if decision is None else len(decision.known_scores)),
+        None if calibration is None else calibration.p_values(prediction.scores),
+        RateSettings(calibration=None if calibration is None else len(calibration.known_scores)),
     )
     flags = [torch.tensor([verdict == kind for verdict in verdicts]) for kind in (Verdict.MISLABELLED, Verdict.FOREIGN)]
     own = truths.gather(1, train.labels[:, None]).squeeze(1)

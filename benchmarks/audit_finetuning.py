@@ -28,7 +28,7 @@ from lond.evaluate import evaluate_predictions
 from lond.frozen.extractor import ExtractorSettings
 from lond.presets.benchmarks import preset
 from lond.presets.changes import with_root
-from lond.presets.for_audit import Trained, for_audit
+from lond.presets.for_audit import TrainingKind, for_audit
 from lond.runs import train_samples
 from lond.runs.data import load_data
 from lond.seeds import generator
@@ -38,7 +38,7 @@ from lond.types import Samples
 FIGURES = ("accuracy", "auroc", "fpr95")
 CLASSES = 20
 """Classes of mini80, the unknown ones included."""
-WAYS: tuple[Trained, ...] = ("heads", "finetune")
+WAYS: tuple[TrainingKind, ...] = ("heads", "finetune")
 
 
 def full_size(samples: Samples, root: str, split: str) -> Samples:

@@ -20,8 +20,8 @@ from lond.identify import IdentifySettings
 from lond.io.json_files import plain
 from lond.methods import LondDrsSettings, StandardSettings
 from lond.runs import load_data, load_run, load_trained, save_trained, train_run, train_samples
-from lond.runs.folder import held, is_first_process
-from lond.runs.tables import judge_samples, prediction_rows
+from lond.runs.folder import held
+from lond.runs.image_tables import judge_samples, prediction_rows
 from lond.train.checkpoint import load_state, same_state
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
@@ -363,21 +363,3 @@ def test_two_processes_do_not_train_one_run(tmp_path: Path, arrays: str) -> None
     with held(tmp_path / "run"), pytest.raises(ConfigError, match="another process"):
         train_run(small(arrays), tmp_path / "run")
     train_run(small(arrays), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("environment", "first"),
-    [
-        ({}, True),
-        ({"RANK": "0", "LOCAL_RANK": "0"}, True),
-        ({"RANK": "3", "LOCAL_RANK": "0"}, False),
-        ({"LOCAL_RANK": "1"}, False),
-        ({"LOCAL_RANK": "0", "NODE_RANK": "1"}, False),
-    ],
-)
-def test_which_process_is_the_first(environment: dict[str, str], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RANK", "LOCAL_RANK", "NODE_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert is_first_process() is first

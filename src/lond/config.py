@@ -30,7 +30,7 @@ class DataSettings:
 
     benchmark: BenchmarkSettings = BenchmarkSettings()
     source: str = ""
-    """Folder, table or .npz file of one's own."""
+    """The user's own folder, table or .npz file."""
     test_source: str = ""
     """Test data; empty = the source's own test split, if it has one."""
     hold_out: float = 0.0

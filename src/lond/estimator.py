@@ -39,7 +39,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     ((40, 2), (40,))
 
     Args:
-        method: Name of a method, which ``lond list`` shows, or a class of one's own.
+        method: Name of a method, which ``lond list`` shows, or your own class.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", a module of one's own (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one.
         width: Factor on the channels of the seven-layer CNN.
@@ -63,7 +63,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         partition_: Clean, mislabelled and foreign training samples; None if the method does not judge labels.
         verdicts_: "clean", "mislabelled", "foreign", "unlabelled" or "unreadable" for every training sample.
         suggested_labels_: The predicted class of every training sample; None for foreign and unreadable ones.
-        verdict_table_: The same with ids, weights, margins and scores: column name -> one text a sample.
+        verdict_table_: The same with ids, weights, margins and scores: column name -> one text per sample.
         threshold_: The score above which an image is foreign; None where too few samples are trusted.
         history_: The record of every epoch.
         metrics_: Means of its figures over the last epochs.

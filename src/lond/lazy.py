@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,41 +36,19 @@ def lazy_names(package: str, public: Sequence[str]) -> tuple[Callable[[str], Any
 
 
 def keys_of(module: str, table: str) -> list[str]:
-    """Return the keys of a dictionary that a module defines at its top, without importing the module if possible.
+    """Return the keys of a dictionary that a module spells out at its top, without importing the module.
 
-    The keys may be spelled out or come from comprehensions over other literals of the module.
+    If they are not all texts in the source, the module is imported.
     """
-    literals: dict[str, Any] = {"__builtins__": {}}
-    for name, value in _assignments(module):
-        if name == table:
-            keys = ast.fix_missing_locations(ast.Expression(_KeysOnly().visit(value)))
-            with suppress(AttributeError, NameError, TypeError):
-                return list(eval(compile(keys, module, "eval"), literals))
-        with suppress(TypeError, ValueError):
-            literals[name] = ast.literal_eval(value)
-    return list(getattr(import_module(module), table))
-
-
-class _KeysOnly(ast.NodeTransformer):
-    """Put None in the place of all values of dictionaries, as they may need what is not imported."""
-
-    def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """Keep the keys, and what is unpacked."""
-        pairs = list(zip(node.keys, node.values, strict=True))
-        values = [self.visit(value) if key is None else ast.Constant(None) for key, value in pairs]
-        return ast.Dict(node.keys, values)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        """Keep the keys."""
-        return ast.DictComp(node.key, ast.Constant(None), node.generators)
-
-
-def _assignments(module: str) -> Iterator[tuple[str, ast.expr]]:
     for node in _tree(module).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if isinstance(target, ast.Name):
-                    yield target.id, node.value
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table):
+            continue
+        if isinstance(node.value, ast.Dict):
+            keys = [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
+            texts = [key for key in keys if isinstance(key, str)]
+            if len(texts) == len(node.value.keys):
+                return texts
+    return list(getattr(import_module(module), table))
 
 
 def _type_checking_imports(package: str) -> Iterator[tuple[str, str]]:

@@ -186,7 +186,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Term:
-    """One part of a loss: a value a sample ``(M,)``, and the weight of its mean in the sum."""
+    """One part of a loss: one value per sample ``(M,)``, and the weight of its mean in the sum."""
 
     values: Tensor
     weight: float = 1.0

@@ -15,7 +15,7 @@ from PIL import Image
 from lond.audit import Audit
 from lond.audit.notebook import NOTES, PICTURES, audit_html
 from lond.webpage.parts import asset
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 
 class Seen(HTMLParser):
@@ -107,14 +107,14 @@ def test_little_is_known_and_nothing_breaks() -> None:
 def test_the_colours_are_those_of_the_page() -> None:
     light, dark = asset("lond.webpage", "base.css").split("prefers-color-scheme: dark", 1)
     script = asset("lond.audit.page", "core.js")
-    for verdict, look in LOOKS.items():
+    for verdict, style in VERDICT_STYLES.items():
         name = verdict.split()[0]
-        assert re.search(rf"--{name}: ([#0-9a-f]+);", light)[1] == look.colour
-        assert re.search(rf"--{name}: ([#0-9a-f]+);", dark)[1] == look.dark_colour
-        assert f'mark: "{look.sign}", colour: "--{name}", means: "{look.means}"' in script
+        assert re.search(rf"--{name}: ([#0-9a-f]+);", light)[1] == style.colour
+        assert re.search(rf"--{name}: ([#0-9a-f]+);", dark)[1] == style.dark_colour
+        assert f'mark: "{style.sign}", colour: "--{name}", means: "{style.means}"' in script
     order = re.findall(r'^  "?([a-z ]+)"?: \{ mark', script, re.MULTILINE)
-    assert order == [str(verdict) for verdict in LOOKS]
-    assert len({look.marker for look in LOOKS.values()}) == len(LOOKS)
+    assert order == [str(verdict) for verdict in VERDICT_STYLES]
+    assert len({style.marker for style in VERDICT_STYLES.values()}) == len(VERDICT_STYLES)
 
 
 def test_text_of_strangers_is_harmless_and_short() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,7 @@ from audit.result_samples import NASTY, make_audit, nasty_audit, one_image
 
 import lond.audit
 from lond.audit import Audit
-from lond.audit.page.columns import sureness
-from lond.audit.page.style import sure_text
-from lond.errors import ConfigError, DataError, MissingDependencyError
-from lond.types import Verdict
+from lond.errors import DataError, MissingDependencyError
 
 
 @pytest.fixture(scope="module")
@@ -35,62 +31,6 @@ def test_all_public_names_are_there_and_importing_is_cheap() -> None:
         _ = lond.audit.magic
     code = "import sys, lond.audit; print(sorted({'torch', 'numpy', 'PIL', 'matplotlib'} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
-
-
-def test_it_counts(found: Audit) -> None:
-    assert len(found) == 300
-    assert set(found.counts) == set(Verdict)
-    assert sum(found.counts.values()) == 300
-    assert found.counts["clean"] == found.table.verdict.count("clean")
-    assert one_image().counts["foreign"] == 0
-
-
-def test_the_short_text_says_the_main_things(found: Audit) -> None:
-    text = repr(found)
-    assert text.startswith("Audit of my images: 300 images, 10 classes")
-    assert f"{found.counts['mislabelled']} mislabelled" in text
-    assert "estimated wrong labels: 12.0 % (10.4–13.9 %)" in text
-    assert len(text) < 400
-    assert "estimated" not in repr(one_image())
-    assert "unreadable" not in repr(one_image())
-
-
-def test_rows_are_chosen_by_verdict_and_label_surest_first(found: Audit) -> None:
-    chosen = found.select(verdict="mislabelled")
-    assert set(chosen.verdict) == {"mislabelled"}
-    assert len(chosen) == found.counts["mislabelled"]
-    assert list(chosen.confidence) == sorted(chosen.confidence, reverse=True)
-    cats = found.select("mislabelled", "cat")
-    assert set(cats.label) == {"cat"}
-    assert len(cats) == sum(label == "cat" for label in chosen.label)
-    assert len(found.select()) == 300
-    assert found.select(Verdict.UNLABELLED, "").verdict == found.select(label="").verdict
-    foreign = found.select("foreign")
-    assert list(foreign.p_value) == sorted(foreign.p_value)
-
-
-def test_what_is_not_known_comes_last(found: Audit) -> None:
-    sure = sureness(found.select())
-    known = np.isfinite(sure)
-    assert not known[-1]
-    assert known[: int(known.sum())].all()
-
-
-def test_an_unknown_verdict_or_class_is_refused(found: Audit) -> None:
-    with pytest.raises(ConfigError, match="'wrong' is not a verdict; it must be one of mislabelled, foreign"):
-        found.select("wrong")
-    with pytest.raises(ConfigError, match="'lion' is not a class; there are airplane, bird"):
-        found.select(label="lion")
-    assert len(one_image().select("foreign")) == 0
-
-
-def test_a_picture_that_cannot_be_read_is_none(found: Audit) -> None:
-    def gone(place: int) -> None:
-        raise DataError("gone") if place else OSError("gone")
-
-    assert replace(found, thumbnail=gone).picture(0) is replace(found, thumbnail=gone).picture(1) is None
-    assert found.picture(found.places("clean")[0]).mode == "RGB"
-    assert found.picture(found.places("unreadable")[0]) is None
 
 
 def test_it_becomes_a_data_frame(found: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +114,3 @@ def test_a_folder_without_an_audit_is_refused(tmp_path: Path) -> None:
         (tmp_path / "summary.json").write_text(text)
         with pytest.raises(DataError, match="give the folder that an audit was saved in"):
             Audit.load(tmp_path)
-
-
-def test_certainty_is_never_rounded_up_to() -> None:
-    assert [sure_text(share) for share in (0.5, 0.999, 1.0, math.nan)] == ["50 %", "99 %", "100 %", ""]
-    assert [sure_text(share, "foreign") for share in (0.923, 0.9996, math.nan)] == ["p 0.077", "p 0.0004", ""]

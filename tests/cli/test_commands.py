@@ -359,11 +359,11 @@ def test_predict_uses_the_calibrated_decision(
     assert "from 42 known images, false alarms 25.0%" in out
     assert "temperature" in out
     assert "ECE" in out
-    decision = load_run(own_run).decision
-    assert decision is not None
-    assert (decision.false_alarm_rate, len(decision.known_scores)) == (0.25, 42)
-    assert str(tmp_path / "mixed") in decision.source
-    # A second look at the finished run leaves the decision alone.
+    calibration = load_run(own_run).calibration
+    assert calibration is not None
+    assert (calibration.false_alarm_rate, len(calibration.known_scores)) == (0.25, 42)
+    assert str(tmp_path / "mixed") in calibration.source
+    # A second look at the finished run leaves the calibration alone.
     stored = (own_run / "decision.safetensors").read_bytes()
     assert lond("train", pictures, "--out", own_run, "--epochs", 4, *SMALL)[0] == 0
     assert (own_run / "decision.safetensors").read_bytes() == stored
@@ -373,11 +373,11 @@ def test_predict_uses_the_calibrated_decision(
     assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "p_value", "verdict", "reason"]
     for row in rows + read_csv(tmp_path / f"{clutter.name}.csv"):
         assert (row["verdict"] == "foreign") == (float(row["p_value"]) <= 0.25)
-        assert (row["verdict"] == "foreign") == (float(row["foreign_score"]) > decision.threshold * (1 + 1e-5))
+        assert (row["verdict"] == "foreign") == (float(row["foreign_score"]) > calibration.threshold * (1 + 1e-5))
     # Of the images themselves just those above the 33rd of 42 are called foreign: 43 * 0.25 = 10.75.
     assert sum(row["verdict"] == "foreign" for row in rows) <= 10
     loaded = load_run(own_run)
-    expected = decision.probabilities(loaded.predict(loaded.read(checked))).amax(dim=1)
+    expected = calibration.probabilities(loaded.predict(loaded.read(checked))).amax(dim=1)
     assert [float(row["probability"]) for row in rows] == pytest.approx(expected.tolist(), rel=1e-4)
 
 

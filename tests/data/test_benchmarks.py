@@ -14,7 +14,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from lond.data import benchmarks
-from lond.data.benchmarks import BENCHMARKS, Benchmark, BenchmarkSettings, load_benchmark
+from lond.data.benchmarks import BENCHMARKS, EXTENTS, Benchmark, BenchmarkSettings, Extent, load_benchmark
 from lond.data.noise import NoiseSettings, add_noise, label_hash
 from lond.data.pixels import ArrayPixels
 from lond.errors import ConfigError, DataError
@@ -300,7 +300,7 @@ def web_folder(root: Path, name: str, splits: tuple[str, ...] = ("train", "val")
 
 @pytest.fixture
 def three_birds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BENCHMARKS, "web-bird", benchmarks._web("web-bird", 3))
+    monkeypatch.setitem(EXTENTS, "web-bird", Extent(6, 6, classes=3))
 
 
 @pytest.mark.usefixtures("three_birds")

@@ -15,7 +15,7 @@ from lond.data.pixels import ArrayPixels
 from lond.data.resized import ResizedPixels
 from lond.errors import ConfigError, DataError
 from lond.frozen.extractor import ExtractorSettings
-from lond.presets.for_audit import EPOCHS, Trained, for_audit
+from lond.presets.for_audit import EPOCHS, TrainingKind, for_audit
 from lond.runs.build import build
 from lond.runs.data import shape_of
 from lond.types import Samples
@@ -29,7 +29,7 @@ class Planned:
     samples: Samples
 
 
-def planned(trained: Trained, side: int = 24, epochs: int = 0, pixels: object = None) -> Planned:
+def planned(trained: TrainingKind, side: int = 24, epochs: int = 0, pixels: object = None) -> Planned:
     images = torch.zeros(40, 3, side, side, dtype=torch.uint8)
     samples = Samples(
         pixels or ArrayPixels(images), torch.arange(40) % 2, ("a", "b"), tuple(str(place) for place in range(40))

@@ -1,4 +1,4 @@
-"""Choosing, grouping, rows and differences."""
+"""Groups of repeated runs, with means and deviations."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from pathlib import Path
 import pytest
 from results.run_samples import EPOCHS, small, write_run
 
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError
 from lond.results import (
     Group,
     Record,
     Summary,
-    curve_rows,
-    detector_rows,
-    differences,
-    find,
     group,
     record_of,
     select,
-    to_rows,
     variant_of,
 )
 from lond.results.groups import epoch_values, over_last
@@ -39,28 +34,6 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     found.append(record_of(write_run(root / "b", small(method="standard"), accuracy=0.4, detectors=True)))
     found.append(record_of(write_run(root / "c", small("mini80-asym40"), accuracy=0.7), scale="mini"))
     return found
-
-
-def test_selection(records: list[Record]) -> None:
-    assert select(records) == records
-    assert len(select(records, method="lond-drs")) == 4
-    assert len(select(records, method=["standard", "lond-drs"], noise="sym50")) == 4
-    assert select(records, seed=1) == records[1:2]
-    assert select(records, seed=[1, 2], data="mini80", preset="mini80-sym50") == records[1:3]
-    assert select(records, scale="mini") == records[4:]
-    assert select(records, data="cifar80n") == []
-
-
-def test_one_by_name(records: list[Record]) -> None:
-    assert find(records, records[1].name) is records[1]
-    assert find(records, f"{records[1].name}.json") is records[1]
-    assert find(records, records[1].identity) is records[1]
-    assert find(records, "mini80-sym50-standard") is records[3]
-    with pytest.raises(DataError, match="the beginning of 3 records"):
-        find(records, "mini80-sym50-lond-drs")
-    for name in ("cifar", ""):
-        with pytest.raises(DataError, match="no record"):
-            find(records, name)
 
 
 def test_groups_have_mean_deviation_and_n(records: list[Record]) -> None:
@@ -136,34 +109,6 @@ def test_grouping_by_what_is_not_there(records: list[Record]) -> None:
 def test_repetitions_are_found_by_their_configuration(records: list[Record]) -> None:
     wanted = variant_of(small(seed=7))
     assert [record for record in records if record.variant == wanted] == records[:3]
-
-
-def test_rows(records: list[Record]) -> None:
-    rows = to_rows(records)
-    assert len(rows) == 5
-    assert rows[0]["accuracy"] == 0.49
-    assert rows[3]["msp.auroc"] == 0.7
-    assert rows[1] | {"seed": 1, "noise_seed": 0, "data": "mini80", "scale": "smoke"} == rows[1]
-    assert len({row["name"] for row in rows}) == 5
-    detectors = detector_rows(records)
-    assert [(row["detector"], row["fitted_on"], row["auroc"]) for row in detectors] == [
-        ("msp", "-", 0.7), ("knn", "all", 0.5), ("knn", "clean", None),
-    ]  # fmt: skip
-    curves = curve_rows(records[:2])
-    assert [row["epoch"] for row in curves] == [*range(EPOCHS)] * 2
-    assert curves[0]["label_accuracy"] is None
-    assert curves[EPOCHS - 1]["accuracy"] == 0.5
-
-
-def test_differences(records: list[Record]) -> None:
-    assert differences(records[0], records[0]) == []
-    found = {entry.key: entry for entry in differences(records[0], records[1])}
-    assert found.keys() == {"train.seed", "accuracy", "last.accuracy", "curve accuracy"}
-    assert (found["train.seed"].kind, found["accuracy"].kind) == ("setting", "metric")
-    assert str(found["train.seed"]) == "train.seed: 0 -> 1"
-    other = {entry.key: entry.kind for entry in differences(records[0], records[4])}
-    assert other["noise"] == other["scale"] == other["preset"] == "fact"
-    assert other["data.benchmark.noise.kind"] == "setting"
 
 
 def test_reading_loads_no_network() -> None:

@@ -1,4 +1,4 @@
-"""How long a run will take: arithmetic by hand, and rehearsals of every method."""
+"""How long a run will take: arithmetic by hand, and one real measurement."""
 
 from __future__ import annotations
 
@@ -9,99 +9,89 @@ import pytest
 import torch
 
 import lond.runs.estimate as estimate
+from lond.config import NetSettings
 from lond.data.benchmarks import EXTENTS, BenchmarkSettings, load_benchmark
-from lond.methods import METHODS
+from lond.methods import METHODS, Standard, register
 from lond.presets.benchmarks import PRESETS, preset
 from lond.presets.features import on_frozen
 from lond.presets.own_data import own_data
 from lond.runs.estimate import (
-    ROWS,
     Amount,
-    Epoch,
-    Rehearsal,
-    Timed,
     amount_of,
     cores,
-    device_of,
     duration,
     estimate_text,
-    rehearse,
+    pass_seconds,
     run_seconds,
+    search_seconds,
     threads_of,
 )
 from lond.train.runtime import RuntimeSettings
-from lond.types import Phase
 
 ONE = RuntimeSettings("cpu", threads=1)
 
 
-def test_an_epoch_by_hand() -> None:
-    config = preset("mini80-sym50", "dividemix")
-    half = Timed(Phase("net1", {}, lead=ROWS[-1] // 2, share=0.5), update=1.0, sample=0.25)
-    epoch = Epoch((half,), sample=0.1, pair=0.001)
-    # 5,000 of 10,000 images in batches of 64 are 79 steps, of which 60 are made; a step is for 128 samples.
-    assert epoch.seconds(config, 10_000) == pytest.approx(60 * (1 + 128 * 0.25) + 1_000 + 100_000)
-    whole = replace(config, train=replace(config.train, max_steps=0))
-    assert epoch.seconds(whole, 10_000) == pytest.approx(79 * 33 + 101_000)
-    # A warm-up is not limited; a fixed number of steps is.
-    warmup = Epoch((Timed(Phase("warm-up", {}, lead=ROWS[-1]), 0.0, 1.0),), 0.0, 0.0)
-    assert warmup.seconds(config, 10_000) == 79 * 128
-    fixed = Epoch((Timed(Phase("train", {}, lead=2, steps=900), 1.0, 0.0),), 0.0, 0.0)
-    assert (fixed.seconds(config, 10_000), fixed.seconds(whole, 10_000)) == (60, 900)
-
-
-def test_a_run_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, last = Epoch((), sample=0.001, pair=0.0), Epoch((), sample=0.01, pair=0.0)
-    monkeypatch.setattr(estimate, "rehearse", lambda what: (first, last, 0.005))
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image takes a hundredth of a second, a search 100 seconds."""
+    monkeypatch.setattr(estimate, "pass_seconds", lambda *_: 0.01)
+    monkeypatch.setattr(estimate, "search_seconds", lambda *_: 100.0)
     monkeypatch.setattr(estimate, "threads_of", lambda runtime: runtime.threads)
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_a_run_by_hand() -> None:
     config = preset("mini80-sym50")
-    work = 10 * 10 + 20 * 100 + 30 * 0.2 * 50
     amount = amount_of(config)
+    # 10 epochs of warm-up and 20 more, each 2.2 and 11 passes over 10,000 images; 1.2 searches in each of the 20.
+    work = 100 * (10 * 2.2 + 20 * 11 + 30 * 0.1) + 20 * 1.2 * 100
     assert run_seconds(config, amount, ONE) == pytest.approx(1 + work)
     assert run_seconds(config, amount, RuntimeSettings("cpu", devices=2, threads=4)) == pytest.approx(1 + work / 8)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_rehearsed_to_its_last_phase(method: str) -> None:
-    config = on_frozen(preset("cifar80n-sym50", method))
-    first, last, predicted = rehearse(Rehearsal(method, config.net, amount_of(config).shape, "cpu", config))
-    assert predicted > 0
-    for epoch in (first, last):
-        assert epoch.phases
-        assert all(timed.sample > 0 and timed.update >= 0 for timed in epoch.phases)
-    # Half of the labels are right: a method that judges them trusts some.
-    assert not any(timed.phase.is_warmup for timed in last.phases)
-    assert all(timed.phase.steps or timed.phase.lead > ROWS[-1] / 10 for timed in last.phases)
+@pytest.mark.usefixtures("by_hand")
+def test_steps_are_limited_after_the_warmup() -> None:
+    config = preset("mini80-sym50", "dividemix")
+    train, warmup = config.train, config.settings.warmup_epochs  # type: ignore[attr-defined]
+    share = train.max_steps * train.batch_size / 10_000
+    assert 0 < share < 1
+    passes = warmup * 2 + (train.epochs - warmup) * 8 * share + train.epochs * 0.1
+    assert run_seconds(config, amount_of(config), ONE) == pytest.approx(1 + 100 * passes)
 
 
-def test_large_images_are_timed_at_a_smaller_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = preset("cifar80n-sym50", "standard")
-    config = replace(config, net=replace(config.net, width=0.125))
-    amount = amount_of(config)
-    small = run_seconds(config, replace(amount, shape=replace(amount.shape, size=(96, 96))), ONE)
-    large = run_seconds(config, replace(amount, shape=replace(amount.shape, size=(384, 384))), ONE)
-    assert 4 < large / small < 64
+@pytest.mark.usefixtures("by_hand")
+def test_a_method_that_says_nothing_counts_as_cross_entropy() -> None:
+    @register
+    class Unsaid(Standard):
+        """A method from elsewhere."""
 
+        cost = None
 
-def test_a_rehearsal_leaves_no_trace() -> None:
-    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     config = preset("digits", "standard")
-    run_seconds(config, amount_of(config), ONE)
+    amount = amount_of(config)
+    assert run_seconds(replace(config, method="Unsaid"), amount, ONE) == run_seconds(config, amount, ONE)
+    assert estimate_text(60, at_least=True).startswith("at least 60 seconds on this machine")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_says_what_it_costs(method: str) -> None:
+    cost = METHODS[method].cost
+    assert cost is not None and cost.later >= cost.warmup >= 1
+
+
+def test_a_measurement_leaves_no_trace() -> None:
+    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    small = pass_seconds(NetSettings(width=0.125), (3, 16, 16))
+    assert 0 < small < pass_seconds(NetSettings(width=0.125), (3, 64, 64))
+    assert 0 < search_seconds(1_000, 16, 5) < search_seconds(10_000, 16, 5)
     assert torch.equal(torch.random.get_rng_state(), before) and torch.get_num_threads() == threads
-
-
-def test_runs_of_one_method_on_like_images_are_rehearsed_once() -> None:
-    one, other = preset("mini80-sym50", "sed"), preset("mini80-asym40", "sed")
-    shape = amount_of(one).shape
-    assert one != other
-    assert Rehearsal("sed", one.net, shape, "cpu", one) == Rehearsal("sed", other.net, shape, "cpu", other)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_extent_of_every_benchmark_is_known(name: str) -> None:
     amount = amount_of(preset(name))
     assert amount.images == EXTENTS[preset(name).data.benchmark.name].images
-    assert amount_of(on_frozen(preset(name))).shape.size == (1, 1280)
+    assert amount_of(on_frozen(preset(name))).image == (1, 1, 1280)
 
 
 def test_extents_are_those_of_the_data() -> None:
@@ -118,9 +108,8 @@ def test_images_of_ones_own_are_counted(tmp_path: object) -> None:
     source = f"{tmp_path}/own.npz"
     np.savez(source, x=np.zeros((50, 20, 20, 3), dtype=np.uint8), y=np.arange(50) % 5)
     amount = amount_of(own_data(source))
-    assert isinstance(amount, Amount)
     # A tenth is held out.
-    assert (amount.images, amount.shape.size, len(amount.shape.class_names)) == (45, (20, 20), 5)
+    assert amount == Amount(45, (3, 20, 20))
 
 
 def test_times_for_readers() -> None:
@@ -130,4 +119,4 @@ def test_times_for_readers() -> None:
     assert estimate_text(7200) == (
         "about 2.0 hours on this machine, measured now (rough; longer while other work shares its cores)"
     )
-    assert device_of("cpu") == "cpu" and 1 <= threads_of(ONE) <= cores()
+    assert 1 <= threads_of(ONE) <= cores()

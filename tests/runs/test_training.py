@@ -1,4 +1,4 @@
-"""Samples that are held out: not trained on, split by their own seed, judged, and used for the decision."""
+"""Samples that are held out: not trained on, split by their own seed, judged, and used for the calibration."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lond.data.split import hold_out
 from lond.errors import ConfigError
 from lond.methods import StandardSettings
 from lond.runs import Trained, load_run, load_trained, train_samples
-from lond.runs.decision import DECISION, Decision, load_decision, save_decision
+from lond.runs.calibration import CALIBRATION, Calibration, load_calibration, save_calibration
 from lond.runs.folder import METRICS, VERDICTS
-from lond.runs.tables import judge_samples, verdict_columns
-from lond.runs.training import HELD_OUT, IN_TRAINING, Said, make_decision
+from lond.runs.image_tables import judge_samples, verdict_columns
+from lond.runs.training import HELD_OUT, IN_TRAINING, PredictedSamples, calibrate_on_samples
 from lond.train.checkpoint import load_state, same_state
 from lond.train.loop import Trainer, TrainSettings
 from lond.train.schedule import OptimiserSettings
@@ -108,12 +108,12 @@ def test_a_resumed_run_is_equal_to_the_last_bit(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         train_samples(config(epochs=4), samples, folder=tmp_path / "cut")
     monkeypatch.undo()
-    assert not (tmp_path / "cut" / DECISION).exists()
+    assert not (tmp_path / "cut" / CALIBRATION).exists()
     train_samples(config(epochs=4), samples, folder=tmp_path / "cut")
     whole, again = (load_state(tmp_path / name / "checkpoint.safetensors") for name in ("whole", "cut"))
     for part in ("method", "extra", "optimiser"):
         assert same_state(whole[part], again[part])
-    assert same_state(load_state(tmp_path / "whole" / DECISION), load_state(tmp_path / "cut" / DECISION))
+    assert same_state(load_state(tmp_path / "whole" / CALIBRATION), load_state(tmp_path / "cut" / CALIBRATION))
     verdicts = [(tmp_path / name / "verdicts.csv").read_bytes() for name in ("whole", "cut")]
     assert verdicts[0] == verdicts[1]
     with pytest.raises(ConfigError, match=r"other settings \(data.hold_out, data.split_seed\)"):
@@ -147,10 +147,10 @@ def test_without_a_partition_there_are_no_such_columns() -> None:
     assert all(len(column) == 24 for column in table.values())
 
 
-# The decision
+# The calibration
 
 
-def synthetic(held: int, clean: int, *, agree: bool = True) -> tuple[Said, Partition]:
+def synthetic(held: int, clean: int, *, agree: bool = True) -> tuple[PredictedSamples, Partition]:
     """Return 100 samples: ``held`` are held out, ``clean`` of the others clean; the model agrees with every label."""
     samples = tiny_samples(100)
     right = samples.labels if agree else (samples.labels + 1) % 3
@@ -159,7 +159,7 @@ def synthetic(held: int, clean: int, *, agree: bool = True) -> tuple[Said, Parti
     kept = torch.arange(100 - held)
     mask, zeros = kept < clean, torch.zeros(len(kept))
     partition = Partition(mask, ~mask, torch.zeros_like(mask), zeros, samples.labels[kept], zeros, zeros)
-    return Said(samples, prediction, kept, torch.arange(100 - held, 100)), partition
+    return PredictedSamples(samples, prediction, kept, torch.arange(100 - held, 100)), partition
 
 
 @pytest.mark.parametrize(
@@ -173,34 +173,34 @@ def synthetic(held: int, clean: int, *, agree: bool = True) -> tuple[Said, Parti
 )
 def test_where_the_threshold_comes_from(held: int, clean: int, source: str, rows: range) -> None:
     said, partition = synthetic(held, clean)
-    decision = make_decision(said, partition, 0.05)
-    assert decision is not None
-    assert decision.source == source
-    assert decision.known_scores.tolist() == said.prediction.scores[list(rows)].tolist()
-    assert decision.threshold == decision.known_scores[-1 if len(rows) == 19 else -2 if len(rows) < 59 else -3]
+    calibration = calibrate_on_samples(said, partition, 0.05)
+    assert calibration is not None
+    assert calibration.source == source
+    assert calibration.known_scores.tolist() == said.prediction.scores[list(rows)].tolist()
+    assert calibration.threshold == calibration.known_scores[-1 if len(rows) == 19 else -2 if len(rows) < 59 else -3]
 
 
 def test_too_few_trusted_samples_give_no_threshold() -> None:
     said, partition = synthetic(18, 18)
-    assert make_decision(said, partition, 0.05) is None
-    assert make_decision(said, partition, 0.1) is not None
+    assert calibrate_on_samples(said, partition, 0.05) is None
+    assert calibrate_on_samples(said, partition, 0.1) is not None
     disagreeing, partition = synthetic(40, 60, agree=False)
-    assert make_decision(disagreeing, partition, 0.05) is None
+    assert calibrate_on_samples(disagreeing, partition, 0.05) is None
 
 
 def test_without_a_partition_all_training_samples_may_count() -> None:
     said, _ = synthetic(18, 0)
-    decision = make_decision(said, None, 0.05)
-    assert decision is not None
-    assert (decision.source, len(decision.known_scores)) == (IN_TRAINING, 82)
+    calibration = calibrate_on_samples(said, None, 0.05)
+    assert calibration is not None
+    assert (calibration.source, len(calibration.known_scores)) == (IN_TRAINING, 82)
 
 
 def test_held_out_samples_the_model_contradicts_are_left_out() -> None:
     said, partition = synthetic(40, 50)
     said.prediction.probabilities[60:70] = torch.eye(3)[(said.samples.labels[60:70] + 1) % 3]
-    decision = make_decision(said, partition, 0.05)
-    assert decision is not None
-    assert decision.known_scores.tolist() == said.prediction.scores[70:].tolist()
+    calibration = calibrate_on_samples(said, partition, 0.05)
+    assert calibration is not None
+    assert calibration.known_scores.tolist() == said.prediction.scores[70:].tolist()
 
 
 @pytest.mark.parametrize(("share", "source"), [(0.5, HELD_OUT), (0.0, IN_TRAINING)])
@@ -208,7 +208,7 @@ def test_a_run_says_where_its_threshold_comes_from(tmp_path: Path, share: float,
     samples = tiny_samples(90)
     trained = train_samples(config("standard", share, epochs=8), samples, folder=tmp_path / "run")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    stored = load_run(tmp_path / "run").decision
+    stored = load_run(tmp_path / "run").calibration
     assert stored is not None
     assert metrics["threshold_from"] == stored.source == source
     assert metrics["threshold"] == stored.threshold == trained.run.threshold
@@ -223,13 +223,13 @@ def test_a_run_with_too_few_samples_says_so(tmp_path: Path) -> None:
     train_samples(config("standard", epochs=1), tiny_samples(15), folder=tmp_path / "run")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert (metrics["threshold"], metrics["threshold_from"]) == (None, None)
-    assert load_run(tmp_path / "run").decision is None
+    assert load_run(tmp_path / "run").calibration is None
 
 
-# A decision that was made since
+# A calibration that was made since
 
 
-CHECKED = Decision(0.123, 0.2, torch.linspace(0, 1, 50), "shelf", 2.5, 0.2, 0.1)
+CHECKED = Calibration(0.123, 0.2, torch.linspace(0, 1, 50), "shelf", 2.5, 0.2, 0.1)
 
 
 def test_a_second_look_does_not_undo_a_calibration(tmp_path: Path) -> None:
@@ -238,14 +238,14 @@ def test_a_second_look_does_not_undo_a_calibration(tmp_path: Path) -> None:
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     train_samples(config("standard"), samples, folder=folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
-    save_decision(folder, CHECKED)
+    save_calibration(folder, CHECKED)
     again = train_samples(config("standard"), samples, folder=folder)
-    stored = load_decision(folder)
+    stored = load_calibration(folder)
     assert stored is not None
     assert (stored.source, stored.temperature, stored.threshold) == ("shelf", 2.5, 0.123)
     assert again.run.threshold == 0.123
     assert first.run.threshold != 0.123
-    assert all((folder / name).read_bytes() == content for name, content in files.items() if name != DECISION)
+    assert all((folder / name).read_bytes() == content for name, content in files.items() if name != CALIBRATION)
 
 
 def test_a_calibration_of_a_run_that_was_cut_does_not_outlive_its_weights(
@@ -263,10 +263,10 @@ def test_a_calibration_of_a_run_that_was_cut_does_not_outlive_its_weights(
     with pytest.raises(KeyboardInterrupt):
         train_samples(config("standard"), samples, folder=folder)
     monkeypatch.undo()
-    save_decision(folder, CHECKED)
+    save_calibration(folder, CHECKED)
     trained = train_samples(config("standard"), samples, folder=folder)
-    assert trained.run.decision is not None
-    assert trained.run.decision.source != "shelf"
+    assert trained.run.calibration is not None
+    assert trained.run.calibration.source != "shelf"
     assert load_run(folder).threshold == trained.run.threshold
 
 
@@ -295,10 +295,10 @@ def test_metrics_are_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def full_disk(*_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("lond.runs.trained.write_columns", full_disk)
+    monkeypatch.setattr("lond.runs.trained.write_verdicts", full_disk)
     with pytest.raises(OSError, match="no space"):
         train_samples(config("standard"), samples, folder=folder)
-    assert (folder / DECISION).is_file()
+    assert (folder / CALIBRATION).is_file()
     assert not (folder / METRICS).exists()
     monkeypatch.undo()
     monkeypatch.setattr(Trainer, "_epoch", lambda *_: pytest.fail("trained again"))

@@ -12,14 +12,14 @@ from lond.paper.reproduce.directions import comparisons_of, directions_table, su
 from lond.paper.reproduce.filters import other_noises, under_noise
 from lond.paper.reproduce.lines import Line, cell_lines, score_of, with_averages
 from lond.paper.reproduce.outputs import table_of
-from lond.paper.reproduce.scales import COMPARABLE, SCALES, Scale, why_left_out
+from lond.paper.reproduce.scales import COMPARABLE, SCALES, why_left_out
 from lond.results.groups import Summary
-from lond.results.records import Record
+from lond.results.records import PaperScale, Record
 from lond.results.tables import TITLES, Column, Table, as_markdown, shown
 from tools.reproduced.commands import commands_of
 from tools.reproduced.facts import data_table, facts_of
 from tools.reproduced.ranking import ranked_table, same_order
-from tools.reproduced.stored import Found, found_of, shared_draws
+from tools.reproduced.stored import CellRuns, found_of, shared_draws
 
 NAMES = PRINTED_NOISE | TITLES
 TO_COMPARE = 2
@@ -31,8 +31,8 @@ class Stored:
     """What a store holds of an experiment on a scale."""
 
     experiment: Experiment
-    scale: Scale
-    found: Mapping[Cell, Found] = field(hash=False)
+    scale: PaperScale
+    found: Mapping[Cell, CellRuns] = field(hash=False)
     aside: frozenset[str] = frozenset()
     """Names of runs that fit a cell but for their data."""
 
@@ -66,7 +66,7 @@ class Stored:
         return found
 
 
-def stored_of(experiment: Experiment, scale: Scale, records: Sequence[Record]) -> Stored:
+def stored_of(experiment: Experiment, scale: PaperScale, records: Sequence[Record]) -> Stored:
     """Return the runs of an experiment, also under noises that the paper does not print it for."""
     own = [record for record in records if record.scale == scale]
     # A map is drawn for the noise of the paper; under another one there is nothing to show.
@@ -91,7 +91,7 @@ def _is_comparison(cell: Cell, found: Collection[Cell]) -> bool:
     )
 
 
-def _shows(cell: Cell, found: Found) -> bool:
+def _shows(cell: Cell, found: CellRuns) -> bool:
     """Tell whether runs have something to show for a cell: a value, or a map that is drawn from them."""
     return bool(found.runs) and (not cell.metrics or any(line.values for line in cell_lines(cell, found.runs, False)))
 

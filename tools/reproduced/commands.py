@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from lond.paper import Cell, Experiment
 from lond.paper.reproduce.filters import WILD, chosen_cells
 
-Seeds = tuple[int, ...]
+TrainingSeeds = tuple[int, ...]
 
 
-def commands_of(experiment: Experiment, scale: str, seeds: Mapping[Cell, Seeds], known: Sequence[Cell]) -> list[str]:
+def commands_of(
+    experiment: Experiment, scale: str, seeds: Mapping[Cell, TrainingSeeds], known: Sequence[Cell]
+) -> list[str]:
     """Return the fewest simple commands that run cells with their seeds.
 
     Args:
@@ -20,15 +22,15 @@ def commands_of(experiment: Experiment, scale: str, seeds: Mapping[Cell, Seeds],
         seeds: cell -> training seeds.
         known: cells of the experiment that can be run on the scale; what is all of them is not named.
     """
-    rows: dict[tuple[str, str, Seeds], list[str]] = {}
+    rows: dict[tuple[str, str, TrainingSeeds], list[str]] = {}
     for cell, own in seeds.items():
         rows.setdefault((cell.data, cell.noise, own), []).append(cell.row)
     # A figure of one noise is asked for one at a time.
     one = experiment.name.startswith("figure") and len({cell.noise for cell in experiment.cells}) == 1
-    noises: dict[tuple[str, Seeds, tuple[str, ...], str], list[str]] = {}
+    noises: dict[tuple[str, TrainingSeeds, tuple[str, ...], str], list[str]] = {}
     for (data, noise, own), names in rows.items():
         noises.setdefault((data, own, tuple(dict.fromkeys(names)), noise if one else ""), []).append(noise)
-    sets: dict[tuple[Seeds, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    sets: dict[tuple[TrainingSeeds, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (data, own, contenders, _), these in noises.items():
         sets.setdefault((own, contenders, tuple(these)), []).append(data)
     return [
@@ -41,7 +43,7 @@ def commands_of(experiment: Experiment, scale: str, seeds: Mapping[Cell, Seeds],
     ]  # fmt: skip
 
 
-def _command(experiment: Experiment, scale: str, seeds: Seeds, patterns: Sequence[str]) -> str:
+def _command(experiment: Experiment, scale: str, seeds: TrainingSeeds, patterns: Sequence[str]) -> str:
     words = ["lond", "reproduce", experiment.name, "--scale", scale, "--seeds", ",".join(map(str, seeds))]
     return shlex.join([*words, *(word for pattern in patterns for word in ("--cells", pattern))])
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
 from lond.paper import EXPERIMENTS
-from lond.paper.reproduce.scales import Scale
+from lond.results.records import PaperScale
 from lond.results.store import Unusable, scan
 from tools.reproduced.blocks import block_of, stored_of
 
@@ -22,7 +22,7 @@ STORE, FIGURES, PAGE = Path("results/store"), Path("results/reproduce"), Path("d
 PICTURES = "images/reproduced"
 """Where the pictures lie, beside the page: links must not leave the documentation's folder."""
 
-SHOWN: tuple[Scale, ...] = ("full", "frozen", "mini")
+SHOWN: tuple[PaperScale, ...] = ("full", "frozen", "mini")
 """Scales on the page; runs on digits show that everything runs, and nothing else."""
 
 HEAD = """# Beside the paper
@@ -48,7 +48,7 @@ EMPTY = """
 
 
 @dataclass(frozen=True)
-class Page:
+class ReproducedPage:
     """A page, its pictures by name, and what could not be read."""
 
     text: str
@@ -56,7 +56,7 @@ class Page:
     unusable: tuple[Unusable, ...] = ()
 
 
-def make_page(store: Path, figures: Path) -> Page:
+def make_page(store: Path, figures: Path) -> ReproducedPage:
     """Return the page of a store; one that is not there is empty.
 
     Args:
@@ -74,10 +74,10 @@ def make_page(store: Path, figures: Path) -> Page:
                 blocks.append(block)
                 pictures |= drawn
     text = HEAD + (EXPLAINED + "\n" + "\n".join(blocks) if blocks else EMPTY)
-    return Page(text, pictures, tuple(unusable))
+    return ReproducedPage(text, pictures, tuple(unusable))
 
 
-def write_page(page: Page, path: Path) -> None:
+def write_page(page: ReproducedPage, path: Path) -> None:
     """Write a page with its pictures; pictures that are not on it any more are deleted.
 
     Raises:

@@ -10,13 +10,12 @@ from typing import Any
 from lond.config import RunConfig
 from lond.paper import Cell
 from lond.paper.reproduce.configs import scaled_config
-from lond.paper.reproduce.scales import Scale
 from lond.results.identity import repetitions_of
-from lond.results.records import Record
+from lond.results.records import PaperScale, Record
 
 
 @dataclass(frozen=True)
-class Found:
+class CellRuns:
     """The runs of a cell by training seed, and those on other data that would fit it, too."""
 
     runs: Mapping[int, Record] = field(default_factory=dict)
@@ -27,7 +26,9 @@ Drawn = tuple[Any, ...]
 """What contenders must share to be compared: seeds of split and noise, and the test images."""
 
 
-def found_of(cell: Cell, scale: Scale, records: Iterable[Record], drawn: Mapping[str, Drawn] | None = None) -> Found:
+def found_of(
+    cell: Cell, scale: PaperScale, records: Iterable[Record], drawn: Mapping[str, Drawn] | None = None
+) -> CellRuns:
     """Return the stored runs of a cell on a scale.
 
     Runs that differ in more than their training seed are no repetitions of each other. The largest group counts, of
@@ -52,10 +53,10 @@ def found_of(cell: Cell, scale: Scale, records: Iterable[Record], drawn: Mapping
     chosen = max(usable, key=lambda key: (len(usable[key]), _latest(usable[key]), key), default=None)
     others = [record for key, group in groups.items() if key != chosen for record in group]
     runs = {record.seeds.training: record for record in usable[chosen]} if chosen else {}
-    return Found(dict(sorted(runs.items())), tuple(sorted(others, key=lambda record: record.name)))
+    return CellRuns(dict(sorted(runs.items())), tuple(sorted(others, key=lambda record: record.name)))
 
 
-def shared_draws(cells: Sequence[Cell], scale: Scale, records: Sequence[Record]) -> dict[str, Drawn]:
+def shared_draws(cells: Sequence[Cell], scale: PaperScale, records: Sequence[Record]) -> dict[str, Drawn]:
     """Return, for each data set and noise, the seeds and test images that most runs of these cells have.
 
     Of equally frequent ones those of the latest run are taken.
@@ -71,7 +72,7 @@ def shared_draws(cells: Sequence[Cell], scale: Scale, records: Sequence[Record])
 
 
 @cache
-def _config(cell: Cell, scale: Scale) -> RunConfig:
+def _config(cell: Cell, scale: PaperScale) -> RunConfig:
     return scaled_config(cell, scale)
 
 

@@ -44,8 +44,8 @@ class Findings:
 
     def verdicts(self, at: Tensor) -> list[Verdict]:
         """Return the verdict on every image; ``at`` is ``own_row``."""
-        prediction, decision = self.learned.prediction, self.learned.decision
-        threshold = math.inf if decision is None else decision.threshold
+        prediction, calibration = self.learned.prediction, self.learned.calibration
+        threshold = math.inf if calibration is None else calibration.threshold
         chosen = at.clamp_min(0)
         truths = self.learned.truths.argmax(dim=1)
         verdicts = judge(self.samples.labels, truths[chosen], prediction.scores[chosen], threshold)
@@ -57,7 +57,7 @@ class Findings:
         return verdicts
 
     def table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
-        """Return one row an image."""
+        """Return one row per image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
         best = learned.truths.max(dim=1)
         rows = at.tolist()
@@ -72,7 +72,7 @@ class Findings:
         def given(values: Tensor) -> tuple[float, ...]:
             return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
 
-        # A copy has what was learned of its original, but a label of its own.
+        # A copy has what was learned of its original, but its own label.
         margins = learned.margins(at.clamp_min(0), self.samples.labels)
         suggested = [names[c] for c in best.indices.tolist()]
         return AuditTable(
@@ -96,19 +96,19 @@ class Findings:
     def summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:
         """Return counts, estimated rates, confusions and what went wrong, as plain values."""
         learned, names = self.learned, self.samples.class_names
-        decision = learned.decision
+        calibration = learned.calibration
         told = [verdicts[place] for place in self.rows.tolist()]
         labels = self.samples.labels[self.rows]
         probabilities = learned.prediction.probabilities
-        calibration = None if decision is None else len(decision.known_scores)
+        known = None if calibration is None else len(calibration.known_scores)
         rates = estimate_rates(
             labels,
             probabilities,
             told,
             names,
-            None if decision is None else learned.p_values(),
-            RateSettings(calibration=calibration),
-            class_p_values=None if decision is None else learned.class_p_values(labels),
+            None if calibration is None else learned.p_values(),
+            RateSettings(calibration=known),
+            class_p_values=None if calibration is None else learned.class_p_values(labels),
         )
         return {
             "images": len(self.samples),
@@ -121,5 +121,5 @@ class Findings:
                 *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
             ],
             "leaks": leaks,
-            "threshold": None if decision is None else decision.threshold,
+            "threshold": None if calibration is None else calibration.threshold,
         }

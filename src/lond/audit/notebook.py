@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import io
 
-from lond.audit.found import Found
+from lond.audit.contents import AuditContents
 from lond.audit.page.columns import sureness
 from lond.audit.page.style import RATES, Rate, class_rates, read_rate, sure_text
 from lond.types import Verdict
 from lond.webpage.parts import asset, data_uri, safe_text
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 PICTURES = 6
 """Pictures of each verdict."""
@@ -31,7 +31,7 @@ ground, so it is not asked.
 """
 
 
-def audit_html(found: Found) -> str:
+def audit_html(found: AuditContents) -> str:
     """Return the HTML; names are escaped, and pictures are part of it."""
     parts = [_head(found), _rates(found), _notes(found)]
     parts += [_group(found, verdict) for verdict in _PICTURED]
@@ -41,7 +41,8 @@ def audit_html(found: Found) -> str:
 def _style() -> str:
     def colours(dark: bool) -> str:
         return "".join(
-            f"--{_word(verdict)}:{look.dark_colour if dark else look.colour};" for verdict, look in LOOKS.items()
+            f"--{_word(verdict)}:{style.dark_colour if dark else style.colour};"
+            for verdict, style in VERDICT_STYLES.items()
         )
 
     where = ", ".join(f"{dark} .lond-audit" for dark in _DARK)
@@ -54,17 +55,18 @@ def _word(verdict: Verdict) -> str:
 
 
 def _sign(verdict: Verdict) -> str:
-    return f'<span class="sign" aria-hidden="true" style="color:var(--{_word(verdict)})">{LOOKS[verdict].sign}</span>'
+    sign = VERDICT_STYLES[verdict].sign
+    return f'<span class="sign" aria-hidden="true" style="color:var(--{_word(verdict)})">{sign}</span>'
 
 
-def _head(found: Found) -> str:
-    counts = {verdict: found.counts[str(verdict)] for verdict in LOOKS if found.counts[str(verdict)]}
+def _head(found: AuditContents) -> str:
+    counts = {verdict: found.counts[str(verdict)] for verdict in VERDICT_STYLES if found.counts[str(verdict)]}
     strip = "".join(
         f'<span style="flex-grow:{count};background:var(--{_word(verdict)})"></span>'
         for verdict, count in counts.items()
     )
     entries = "".join(
-        f'<span title="{LOOKS[verdict].means}">{_sign(verdict)} <b>{count:,}</b> {verdict}'
+        f'<span title="{VERDICT_STYLES[verdict].means}">{_sign(verdict)} <b>{count:,}</b> {verdict}'
         f' <span class="quiet number">{_share(count, len(found))}</span></span>'
         for verdict, count in counts.items()
     )
@@ -80,7 +82,7 @@ def _share(count: int, total: int) -> str:
     return "&lt; 0.1 %" if share < 0.1 else f"{share:.1f} %"
 
 
-def _rates(found: Found) -> str:
+def _rates(found: AuditContents) -> str:
     rates = {kind: rate for kind in RATES if (rate := read_rate(found.summary.get("rates"), kind)) is not None}
     if not rates:
         return '<p class="quiet">No rates were estimated.</p>'
@@ -99,7 +101,7 @@ def _rate_line(name: str, verdict: Verdict, rate: Rate, top: float) -> str:
     )
 
 
-def _worst(found: Found) -> str:
+def _worst(found: AuditContents) -> str:
     """Name the classes with the most wrong labels."""
     classes = [(rate, name) for name, entry in class_rates(found.summary) if (rate := read_rate(entry, "closed"))]
     classes.sort(key=lambda entry: -entry[0].estimate)
@@ -109,7 +111,7 @@ def _worst(found: Found) -> str:
     return f'<p class="quiet">most wrong labels: {worst}</p>'
 
 
-def _notes(found: Found) -> str:
+def _notes(found: AuditContents) -> str:
     summary = found.summary
     notes = [*(summary.get("notes") or ())]
     notes += [f"{entry.get('id', '')}: {entry.get('reason', '')}" for entry in summary.get("problems") or ()]
@@ -123,19 +125,20 @@ def _notes(found: Found) -> str:
     return f"<ul>{listed}{more}</ul>"
 
 
-def _group(found: Found, verdict: Verdict) -> str:
+def _group(found: AuditContents, verdict: Verdict) -> str:
     places = found.places(verdict)
     pictures = "".join(_figure(found, place) for place in places[:PICTURES])
     if not pictures:
         return ""
     few = f", the {PICTURES} surest of {len(places):,}" if len(places) > PICTURES else ""
     return (
-        f'<div class="group">{_sign(verdict)} <b>{verdict}</b> <span class="quiet">{LOOKS[verdict].means}{few}</span>'
+        f'<div class="group">{_sign(verdict)} <b>{verdict}</b> '
+        f'<span class="quiet">{VERDICT_STYLES[verdict].means}{few}</span>'
         f'<div class="pictures">{pictures}</div></div>'
     )
 
 
-def _figure(found: Found, place: int) -> str:
+def _figure(found: AuditContents, place: int) -> str:
     """Return one picture with its labels, or a frame that says that there is none."""
     table = found.table
     given, suggested = table.label[place], table.suggested_label[place]
@@ -150,7 +153,7 @@ def _figure(found: Found, place: int) -> str:
     return f'<figure title="{name}"><div class="frame">{frame}</div><figcaption>{"".join(lines)}</figcaption></figure>'
 
 
-def _picture(found: Found, place: int) -> str:
+def _picture(found: AuditContents, place: int) -> str:
     picture = found.picture(place)
     if picture is None:
         return ""

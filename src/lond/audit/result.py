@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from PIL import Image
 
-from lond.audit.found import Found
+from lond.audit.contents import AuditContents
 from lond.audit.page.style import class_rates
-from lond.audit.page.write import Page, write_page
+from lond.audit.page.write import ReviewPage, write_page
 from lond.audit.saved import picture_of_file, read_page, read_summary, writable
 from lond.audit.table import read_csv, write_csv, write_parquet
 from lond.data.options import optional_import
@@ -29,7 +29,7 @@ SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Found):
+class Audit(AuditContents):
     """What an audit found: a table of all images, a summary, a map, and access to the pictures.
 
     In a notebook it shows itself. The ``plot_`` functions and ``show`` need matplotlib and return its figures.
@@ -120,7 +120,7 @@ class Audit(Found):
         with suppress(MissingDependencyError):
             write_parquet(folder / "audit.parquet", self.table)
             paths.append(folder / "audit.parquet")
-        page = Page(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
+        page = ReviewPage(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
         write_page(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
 

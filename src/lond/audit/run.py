@@ -14,9 +14,9 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.judge.deciding import FALSE_ALARM_RATE
 from lond.audit.judge.folds import default_folds
 from lond.audit.judge.learn import learn, unit_features
+from lond.audit.judge.out_of_fold import AUDIT_FALSE_ALARM_RATE
 from lond.audit.result import Audit
 from lond.config import to_dict
 from lond.data.feature_views import FeaturePixels
@@ -32,7 +32,7 @@ from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
 from lond.layout_map import MapKind, two_dimensions
-from lond.presets.for_audit import Trained, for_audit
+from lond.presets.for_audit import TrainingKind, for_audit
 from lond.presets.own_data import SMALL_IMAGE
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
@@ -48,14 +48,14 @@ class AuditSettings:
     """How an audit is made."""
 
     extractor: ExtractorSettings = ExtractorSettings()
-    train: Trained = "heads"
+    train: TrainingKind = "heads"
     """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
     epochs: int = 0
     """Epochs of the training, a third of them warm-up; 0 = by what is trained, 9, 12 or 60."""
     seed: int = 0
     folds: int = 0
     """In how many parts the images are judged, each by heads trained on the others; 0 = by their number, 2 to 5."""
-    false_alarm_rate: float = FALSE_ALARM_RATE
+    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
     """Share of known images that may be called foreign."""
     neighbours: int = 8
     """Nearest images that the table names."""
@@ -64,9 +64,9 @@ class AuditSettings:
     max_page_bytes: int = 40_000_000
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
-        if self.train not in get_args(Trained):
-            raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(Trained))}")
+        """Check that the training is known, counts are large enough and the rate lies in (0, 1)."""
+        if self.train not in get_args(TrainingKind):
+            raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(TrainingKind))}")
         if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
             raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
         if not 0 < self.false_alarm_rate < 1:
@@ -92,7 +92,7 @@ def audit(
     Args:
         source: the images and their doubtful labels.
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
-        embeddings: file of features of one's own for the images of the source, in place of a frozen network's.
+        embeddings: file of your own features for the images of the source, in place of a frozen network's.
         settings: how.
         cache: folder of computed features, used again next time; None keeps them for this call only.
         folder: where the trained run is kept, and resumed from; None keeps it in memory.
@@ -163,7 +163,7 @@ def _audit(
     )
 
 
-def learned_from(trained: Trained, samples: Samples, features: Features, extractor: ExtractorSettings) -> Samples:
+def learned_from(trained: TrainingKind, samples: Samples, features: Features, extractor: ExtractorSettings) -> Samples:
     """Return the samples as the training sees them: features ``(N, V, D)``, or images at the side of the network.
 
     Raises:

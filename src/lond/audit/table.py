@@ -1,4 +1,4 @@
-"""The audit's table: one row an image, written as CSV and Parquet, and read back."""
+"""The audit's table: one row per image, written as CSV and Parquet, and read back."""
 
 from __future__ import annotations
 

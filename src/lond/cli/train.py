@@ -83,6 +83,7 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from lond.methods import ALL_METHODS
     from lond.presets.options import COMMAND_LINE
     from lond.presets.provenance import origins
     from lond.runs.estimate import amount_of, estimate_text, run_seconds
@@ -94,17 +95,18 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
         table.add_row(origin.key, escape(str(origin.value)), escape(default), escape(origin.stage))
     print_whole(table)
     seconds = run_seconds(config, amount_of(config), runtime)
+    text = estimate_text(seconds, at_least=ALL_METHODS[config.method].cost is None)
     besides = "; the features of the frozen network come first" if config.data.frozen.backbone else ""
-    say(f"{config.train.epochs} epochs: {estimate_text(seconds)}{besides}")
+    say(f"{config.train.epochs} epochs: {text}{besides}")
 
 
 def _print_verdicts(folder: Path) -> None:
     """Say what was judged, and what could not be read."""
     from lond.io.json_files import read_json
     from lond.runs import MANIFEST, VERDICTS
-    from lond.runs.tables import read_columns
+    from lond.runs.image_tables import read_verdicts
 
-    counts = Counter(read_columns(folder / VERDICTS)["verdict"])
+    counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
     problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]

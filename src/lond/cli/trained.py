@@ -49,7 +49,7 @@ def predict(
 ) -> None:
     """Write class, probability, foreign score and verdict (known or foreign) of every image."""
     from lond.runs import load_run
-    from lond.runs.tables import prediction_rows
+    from lond.runs.image_tables import prediction_rows
 
     _make_room(save)
     run = load_run(folder)
@@ -74,7 +74,7 @@ def calibrate(
 ) -> None:
     """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
     from lond.data.squares import unreadable
-    from lond.runs import FALSE_ALARM_RATE, load_run, save_decision
+    from lond.runs import FALSE_ALARM_RATE, load_run, save_calibration
     from lond.runs import calibrate as calibrate_run
     from lond.types import FOREIGN
 
@@ -84,14 +84,15 @@ def calibrate(
     prediction, labels = run.predict(samples), samples.labels.clone()
     # What could not be read was predicted as a grey image, which is none of the known ones.
     labels[list(unreadable(samples.pixels))] = FOREIGN
-    decision = calibrate_run(prediction, labels, rate, samples.origin)
-    save_decision(folder, decision)
+    calibration = calibrate_run(prediction, labels, rate, samples.origin)
+    save_calibration(folder, calibration)
     out.print(
-        f"threshold {decision.threshold:.4g} from {len(decision.known_scores)} known images, false alarms {rate:.1%}"
+        f"threshold {calibration.threshold:.4g} from {len(calibration.known_scores)} known images, "
+        f"false alarms {rate:.1%}"
     )
-    if decision.ece_before is not None and decision.ece_after is not None:
-        change = f"{100 * decision.ece_before:.2f} % -> {100 * decision.ece_after:.2f} %"
-        out.print(f"temperature {decision.temperature:.3f}, calibration error (ECE) {change}")
+    if calibration.ece_before is not None and calibration.ece_after is not None:
+        change = f"{100 * calibration.ece_before:.2f} % -> {100 * calibration.ece_after:.2f} %"
+        out.print(f"temperature {calibration.temperature:.3f}, calibration error (ECE) {change}")
 
 
 def _own_test_set(run: LoadedRun, root: str) -> Samples:

@@ -1,4 +1,4 @@
-"""Work that is done one step ahead, in a thread of its own."""
+"""Iterate one step ahead in a separate thread."""
 
 from __future__ import annotations
 

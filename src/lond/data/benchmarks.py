@@ -119,7 +119,7 @@ def _cifar(read: Callable[[Path, str], CifarImages], open_ratio: float) -> Calla
 
 
 def _with_noise(train: CifarImages, test: CifarImages, noise: NoiseSettings, name: str) -> Benchmark:
-    """Noise on the training labels; the test set keeps its own, unknown classes becoming foreign."""
+    """Put noise on the training labels; in the test set unknown classes become foreign."""
     total = len(train.class_names)
     noisy = add_noise(train.labels, total, noise)
     known = known_classes(total, noise.open_ratio)
@@ -186,7 +186,7 @@ def _extended(samples: Samples, images: Tensor, labels: Tensor) -> Samples:
 
 
 def _mini80(settings: BenchmarkSettings) -> Benchmark:
-    """CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
+    """Return CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
     train, test = (_reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test"))
     return _with_noise(train, test, replace(settings.noise, open_ratio=0.2), "mini80")
 
@@ -199,7 +199,7 @@ def _reduced(split: CifarImages, classes: int = 20) -> CifarImages:
 
 
 def _digits(settings: BenchmarkSettings) -> Benchmark:
-    """scikit-learn's 1,797 handwritten digits, doubled to 16x16: two thirds to train, 8 and 9 unknown."""
+    """Return scikit-learn's 1,797 handwritten digits, doubled to 16x16: two thirds to train, 8 and 9 unknown."""
     # Imported here: it takes a second, which only this benchmark is worth.
     from sklearn.datasets import load_digits
 
@@ -214,22 +214,19 @@ def _digits(settings: BenchmarkSettings) -> Benchmark:
     return _with_noise(train, test, replace(settings.noise, open_ratio=0.2), "digits")
 
 
-def _web(folder: str, classes: int) -> Callable[[BenchmarkSettings], Benchmark]:
-    def build(settings: BenchmarkSettings) -> Benchmark:
-        source = Path(settings.root) / folder
-        if not (source.is_dir() and has_split(source, "train") and has_split(source, "test")):
-            raise DataError(
-                f"there is no folder {source} with train/ and val/. Get {folder} of the WebFG-496 data (the authors' "
-                "page: https://github.com/NUST-Machine-Intelligence-Laboratory/weblyFG-dataset) and unpack it so that "
-                f"{source}/train and {source}/val hold one folder a class."
-            )
-        train = load(source, "train", size=settings.image_size)
-        test = load(source, "test", size=settings.image_size, class_names=train.class_names)
-        if train.num_classes != classes:
-            raise DataError(f"{source}/train holds {train.num_classes} class folders; {folder} has {classes}")
-        return Benchmark(train, test, {"noise": "the web's own; rates unknown"})
-
-    return build
+def _web(settings: BenchmarkSettings) -> Benchmark:
+    source, classes = Path(settings.root) / settings.name, EXTENTS[settings.name].classes
+    if not (source.is_dir() and has_split(source, "train") and has_split(source, "test")):
+        raise DataError(
+            f"there is no folder {source} with train/ and val/. Get {settings.name} of the WebFG-496 data (the "
+            "authors' page: https://github.com/NUST-Machine-Intelligence-Laboratory/weblyFG-dataset) and unpack it so "
+            f"that {source}/train and {source}/val hold one folder a class."
+        )
+    train = load(source, "train", size=settings.image_size)
+    test = load(source, "test", size=settings.image_size, class_names=train.class_names)
+    if train.num_classes != classes:
+        raise DataError(f"{source}/train holds {train.num_classes} class folders; {settings.name} has {classes}")
+    return Benchmark(train, test, {"noise": "the web's own; rates unknown"})
 
 
 BENCHMARKS: dict[str, Callable[[BenchmarkSettings], Benchmark]] = {
@@ -238,6 +235,8 @@ BENCHMARKS: dict[str, Callable[[BenchmarkSettings], Benchmark]] = {
     "cifar100n": _cifar(read_cifar100, open_ratio=0.0),
     "mini80": _mini80,
     "digits": _digits,
-    **{name: _web(name, EXTENTS[name].classes) for name in ("web-aircraft", "web-bird", "web-car")},
+    "web-aircraft": _web,
+    "web-bird": _web,
+    "web-car": _web,
 }
 """Benchmarks by name; CIFAR10N and CIFAR100N carry synthetic noise, unlike the human-annotated sets of these names."""

@@ -17,7 +17,7 @@ _ROWS_AT_ONCE = 4096
 
 
 class FeaturePixels:
-    """Features ``(N, V, D)``: V views of each of N images, as a network of the past saw them.
+    """Features ``(N, V, D)``: V views of each of N images, computed beforehand by a network.
 
     They travel as images of V channels and 1 x D pixels, so whatever handles samples handles them, too.
     """
@@ -91,7 +91,7 @@ class FeatureViewSettings:
     """Deviation of the noise in a strong view, relative to that of the image's own features."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that dropout rates lie in [0, 1) and the noise is not negative."""
         if not 0 <= self.weak_dropout < 1 or not 0 <= self.strong_dropout < 1 or self.strong_noise < 0:
             raise ConfigError("weak_dropout and strong_dropout must lie in [0, 1), strong_noise must not be negative")
 
@@ -104,11 +104,11 @@ class FeatureViews:
         self.settings = settings
 
     def weak(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """One stored view, a few features dropped."""
+        """Return one stored view per image, with a few features dropped."""
         return _dropped(_one_view(images, generator), self.settings.weak_dropout, generator)
 
     def strong(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """One stored view with noise, many features dropped."""
+        """Return one stored view per image with noise, many features dropped."""
         view = _one_view(images, generator)
         # A single number has no deviation.
         if self.settings.strong_noise and view.shape[1] > 1:
@@ -117,7 +117,7 @@ class FeatureViews:
         return _dropped(view, self.settings.strong_dropout, generator)
 
     def test(self, images: Tensor) -> Tensor:
-        """The mean of all stored views."""
+        """Return the mean of all stored views."""
         return images.flatten(2).mean(dim=1)
 
 

@@ -65,7 +65,7 @@ def _strips(image: Image.Image, rows: int) -> Iterator[tuple[int, Image.Image]]:
 
 
 def _white(image: Image.Image) -> float | None:
-    """Return the value that is shown as white; None for pictures of 8 bits, which have a white of their own."""
+    """Return the value that is shown as white; None for pictures of 8 bits, whose white is fixed."""
     if image.mode.startswith("I;16"):
         return 65535.0
     if image.mode not in ("I", "F"):

@@ -34,7 +34,7 @@ class NoiseSettings:
     """Seed of the labels; independent of the training seed."""
 
     def __post_init__(self) -> None:
-        """Refuse rates that mean nothing."""
+        """Check that the kind is known and the rates lie in [0, 1]."""
         if self.kind not in ("symmetric", "asymmetric"):
             raise ConfigError(f"noise kind {self.kind!r} is unknown; use 'symmetric' or 'asymmetric'")
         if not 0 <= self.closed_rate <= 1:

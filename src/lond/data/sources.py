@@ -56,7 +56,7 @@ def load(
 
 
 def _check_classes(samples: Samples) -> None:
-    """Refuse a single class, also beside others without any image."""
+    """Check that at least two classes have images."""
     used = samples.labels[samples.labels >= 0].unique().tolist()
     if samples.num_classes == 1 or len(used) == 1:
         name = samples.class_names[used[0] if used else 0]
@@ -97,7 +97,7 @@ def _read(source: object, split: str, class_names: Sequence[str] | None, options
     if isinstance(source, (Tensor, np.ndarray)):
         return make_samples(ArrayPixels(source), None, class_names)
     if isinstance(source, tuple) and len(source) in (2, 3):
-        # One vector an image: embeddings in place of pixels.
+        # One vector per image: embeddings in place of pixels.
         pixels = FeaturePixels(source[0]) if np.ndim(source[0]) == 2 else ArrayPixels(source[0])
         return make_samples(pixels, source[1], class_names, *source[2:], split=meaning)
     if _is_dataset_dict(source):

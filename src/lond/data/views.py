@@ -31,7 +31,7 @@ class ViewSettings:
     std: tuple[float, float, float] = (0.229, 0.224, 0.225)
 
     def __post_init__(self) -> None:
-        """Refuse settings that no view can be made with."""
+        """Check that the policy is known, padding is not negative, and mean and std have three values."""
         if self.strong not in STRONG_POLICIES:
             names = ", ".join(STRONG_POLICIES)
             raise ConfigError(f"unknown strong augmentation {self.strong!r}; choose one of: {names}")

@@ -39,7 +39,7 @@ ALL_DETECTORS: Registry[type[Detector]] = Registry("detector", "lond.detect", DE
 
 
 def register(detector: type[D]) -> type[D]:
-    """Make a detector of one's own known by its ``name``; a decorator, too. Passing the class somewhere does the same.
+    """Register your own detector by its ``name``; also works as a decorator. Passing the class somewhere does the same.
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.

@@ -34,7 +34,7 @@ class NoNetworkError(LondError):
 
 
 class Network(Protocol):
-    """A frozen classifier, opened where detectors look."""
+    """A frozen classifier that gives detectors its logits, features and maps."""
 
     def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
         """Return features and logits of normalised images ``(B, C, H, W)``, and the maps if asked for."""
@@ -57,12 +57,12 @@ class Detector(ABC):
     state_names: ClassVar[tuple[str, ...]] = ()
     """What a fit leaves in ``state``."""
     fits_on: ClassVar[FitsOn] = "nothing"
-    """What it is fitted on; one with a ``fit_features`` of its own must say so."""
+    """What it is fitted on; a detector that defines ``fit_features`` must say so."""
     needs: ClassVar[tuple[Need, ...]] = ()
     """What scores need that not every network gives; of these, maps are not there for a fit."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse a detector that does not say what it is fitted on, or wants what there is not."""
+        """Check that a new detector class says what it is fitted on, and that what it needs exists."""
         super().__init_subclass__(**kwargs)
         if cls.fits_on not in get_args(FitsOn):
             raise TypeError(f"{cls.__name__}.fits_on is {cls.fits_on!r}; choose one of: {', '.join(get_args(FitsOn))}")

@@ -18,7 +18,7 @@ _MOST_ROUNDS = 100
 
 
 class Weibull(NamedTuple):
-    """Weibull models ``w(d) = 1 - exp(-(x / scale)^shape)``, ``x = max(0, d + SHIFT - least)``, one a class."""
+    """Weibull models ``w(d) = 1 - exp(-(x / scale)^shape)``, ``x = max(0, d + SHIFT - least)``, one per class."""
 
     shape: Tensor
     log_scale: Tensor

@@ -40,7 +40,7 @@ class ExtractorSettings:
     """Local file of pretrained weights for a timm model."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that the size is at least 16 and the route is known."""
         if self.size < 16:
             raise ConfigError("the size of images for feature extraction must be at least 16")
         if self.route not in ROUTES:

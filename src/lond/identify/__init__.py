@@ -1,4 +1,4 @@
-"""What is trusted: neighbours, margins, and the partition into clean, closed-set and open-set samples."""
+"""Identification of label noise: neighbours, margins, and the partition into clean, closed-set and open-set samples."""
 
 from lond.identify.adaptive_confidence import learning_state, select_agreeing, select_confident, select_small_loss
 from lond.identify.instance_threshold import InstanceSelection, follow_confidence, select_by_threshold

@@ -1,4 +1,4 @@
-"""DISC's selection: every sample has a threshold of its own, the running mean of its confidence."""
+"""DISC's selection: every sample has its own threshold, the running mean of its confidence."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class IdentifySettings:
     """"neighbour-margin" is the paper's; "uniform" is UNICON's, which knows no neighbours and no clean_quantile."""
 
     def __post_init__(self) -> None:
-        """Refuse values outside their range."""
+        """Check that counts are at least 1, shares lie in [0, 1] and the selection is a known one."""
         if self.neighbours < 1 or self.top < 1:
             raise ConfigError("neighbours (k) and top (K) must be at least 1")
         if not (0 <= self.clean_quantile <= 1 and 0 <= self.open_share <= 1):

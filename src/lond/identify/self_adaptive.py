@@ -1,6 +1,6 @@
 """Thresholds and weights that adapt themselves, for all samples and for each class (SED).
 
-Whoever calls keeps the state from epoch to epoch: the global threshold and the mass of each class, the moments of the
+The caller keeps the state from epoch to epoch: the global threshold and the mass of each class, the moments of the
 teacher's confidence in each class. ``C`` classes, ``N`` samples.
 """
 

@@ -1,4 +1,4 @@
-"""Who is clean by one rising threshold, and who else is of a known class by the agreement of two views (Jo-SRC)."""
+"""Jo-SRC's selection: clean samples by a rising threshold, closed-set noise by the agreement of two views."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def rising_threshold(epoch: int, warmup_epochs: int, rise_epochs: int, base: flo
 
 
 def assign_by_views(likelihood: Tensor, labels: Tensor, threshold: float, first: Tensor, second: Tensor) -> Assignment:
-    """Return who is clean, closed-set noise or open-set noise.
+    """Return which samples are clean, closed-set noise or open-set noise.
 
-    Clean are those whose likelihood reaches the threshold; of the others those of whom both views say the same class
-    are closed-set noise, the rest open-set noise. Unlabelled samples are never clean.
+    Samples whose likelihood reaches the threshold are clean. Of the others, those with the same predicted class in
+    both views are closed-set noise, the rest open-set noise. Unlabelled samples are never clean.
 
     Args:
         likelihood: ``(B,)`` of being clean, in [0, 1].

@@ -58,7 +58,7 @@ def write_rows(
     Args:
         path: file to write.
         columns: their names.
-        rows: one value a column.
+        rows: one value per column.
         as_is: columns whose text is written as it is, as numbers are; all other text is neutralised.
     """
 

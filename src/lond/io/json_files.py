@@ -72,7 +72,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the JSON objects of a file that holds one a line.
+    """Return the JSON objects of a file that holds one per line.
 
     Raises:
         DataError: the file is missing, unreadable or damaged.

@@ -1,4 +1,4 @@
-"""What is minimised: pure functions, one value a sample, computed in log space."""
+"""Losses: pure functions that return one value per sample, computed in log space."""
 
 from lond.losses.bi_level_contrastive import bi_level_contrastive, mixed_bi_level_contrastive
 from lond.losses.binary_bank import binary_bank, draw_others, hard_negative_bank, hardest_other, random_negative_bank

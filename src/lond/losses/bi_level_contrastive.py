@@ -1,4 +1,4 @@
-"""Bi-level contrastive learning: instance level for all, class level for what is trusted (Eq. 4-5)."""
+"""Bi-level contrastive learning: instance level for all samples, class level for the trusted ones (Eq. 4-5)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def mixed_bi_level_contrastive(
         embeddings: ``(V * B, E)``: the B mixed samples of view 0, then those of view 1, ...
         labels: ``(B,)`` corrected labels before mixing.
         weights: ``(B,)`` sample weights before mixing.
-        mixes: one mixing a view.
+        mixes: one mixing per view.
         temperature: tau.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Generalised cross-entropy: between cross-entropy and mean absolute error, so that wrong labels pull less."""
+"""Generalised cross-entropy: between cross-entropy and mean absolute error, so that wrong labels weigh less."""
 
 from __future__ import annotations
 

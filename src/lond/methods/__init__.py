@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from lond.methods.base import Method, Survey, Task, wrong_with_method
+from lond.methods.base import Cost, Method, Survey, Task, wrong_with_method
 from lond.methods.cir_plus import CirPlus, CirPlusSettings
 from lond.methods.co_teaching import CoTeaching, CoTeachingSettings
 from lond.methods.co_teaching_plus import CoTeachingPlus, CoTeachingPlusSettings
@@ -45,7 +45,7 @@ ALL_METHODS: Registry[type[Method]] = Registry("method", "lond.methods", METHODS
 
 
 def register(method: type[M]) -> type[M]:
-    """Make a method of one's own known by its ``name``; a decorator, too. Passing the class somewhere does the same.
+    """Register your own method by its ``name``; also works as a decorator. Passing the class somewhere does the same.
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.
@@ -63,6 +63,7 @@ __all__ = [
     "CoTeachingPlus",
     "CoTeachingPlusSettings",
     "CoTeachingSettings",
+    "Cost",
     "Disc",
     "DiscSettings",
     "DivideMix",

@@ -35,6 +35,20 @@ Total = Callable[[Tensor], Tensor]
 """Sums a tensor over all processes; each sees its own share of the samples, so a table of rows is filled in parts."""
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What an epoch of a method costs, in epochs of plain cross-entropy, and in searches among all training samples."""
+
+    warmup: float = 1.0
+    later: float = 1.0
+    """After the warm-up."""
+    searches: float = 0.0
+    """In an epoch after the warm-up; each looks for the neighbours of every sample."""
+    width: int = 128
+    """Length of what is searched."""
+    neighbours: int = 200
+
+
 class Method(nn.Module, ABC):
     """A recipe: which batches an epoch needs, what a step minimises, and what the trained networks say.
 
@@ -51,6 +65,8 @@ class Method(nn.Module, ABC):
     recipe: ClassVar[Callable[[Any], Any] | None] = None
     """Its published values, a static method from a ``lond.presets.recipes.Occasion`` to a ``Recipe``; None: the
     defaults of the settings, and everything else as the preset says."""
+    cost: ClassVar[Cost | None] = None
+    """What it costs, measured against plain cross-entropy; None: unknown, and estimates of the time say "at least"."""
 
     partition: Partition | None = None
     """The latest verdict on the training samples, if the method judges them."""

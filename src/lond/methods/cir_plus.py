@@ -19,7 +19,7 @@ from lond.losses import (
     positive_probabilities,
     random_negative_bank,
 )
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, one_hot, whole_set
 from lond.methods.mix_match import guess, mean_probabilities, mix_match_terms, ramp, refine, warmup_terms
 from lond.methods.semi_supervised_pair import warn_nothing_is_clean
@@ -53,7 +53,7 @@ class CirPlusSettings(ClassifierSettings):
     """Add the negative entropy of the predictions to the warm-up loss (for asymmetric noise)."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that counts are not negative, shares lie in their ranges and the kind of negatives is known."""
         super().__post_init__()
         if min(self.warmup_epochs, self.ramp_epochs, self.iterations) < 0:
             raise ConfigError("warmup_epochs, ramp_epochs and iterations must not be negative")
@@ -73,6 +73,7 @@ class CirPlus(SingleMethod):
     """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated."""
 
     settings_class = CirPlusSettings
+    cost = Cost(5, 15)
 
     def __init__(self, settings: CirPlusSettings, task: Task) -> None:
         """Build the network."""
@@ -102,7 +103,7 @@ class CirPlus(SingleMethod):
         return [self._phase(clean, confident)]
 
     def _describe(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of the classifier and log odds of the bank; their order is that of the probabilities."""
+        """Return logits of the classifier and log odds of the bank; their order is that of the probabilities."""
         logits, binary = self._heads(images)
         return logits, log_odds(binary)
 
@@ -119,7 +120,7 @@ class CirPlus(SingleMethod):
         return Partition(clean, ~clean & ~denied, ~clean & denied, weights, corrected)
 
     def _phase(self, clean: Tensor, confident: Tensor) -> Phase:
-        """Clean samples and the rest in two weak views, confident ones in one; batches of half the run's size."""
+        """Return clean samples and the rest in two weak views, confident ones in one; batches are halved."""
         twice = ("weak", "weak")
         streams = {
             "clean": Stream(members(clean), twice, 0.5),
@@ -131,7 +132,7 @@ class CirPlus(SingleMethod):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """MixMatch for the classifier, few negatives for the bank, and the rotation task."""
+        """Return the MixMatch terms of the classifier, few negatives for the bank, and the rotation task."""
         settings = self.settings
         if phase == "warm-up":
             return self._warmup_terms(batches["all"], random)
@@ -148,7 +149,7 @@ class CirPlus(SingleMethod):
         return terms
 
     def _warmup_terms(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy, the bank with random negatives, the rotation task, and the confidence penalty."""
+        """Return cross-entropy, the bank with random negatives, the rotation task, and the confidence penalty."""
         settings = self.settings
         terms = {}
         if settings.rotation_weight:
@@ -158,7 +159,7 @@ class CirPlus(SingleMethod):
         return terms | warmup_terms(logits, batch.labels, confidence_penalty=settings.confidence_penalty)
 
     def _mixed_terms(self, clean: Batch, rest: Batch | None, clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """MixMatch on refined targets of clean samples and guessed targets of the rest."""
+        """Return the MixMatch terms on refined targets of clean samples and guessed targets of the rest."""
         settings = self.settings
         targets = self._refined(clean)
         views: Sequence[Tensor] = ()
@@ -194,7 +195,7 @@ class CirPlus(SingleMethod):
         return hard_negative_bank(binary, batch.labels, logits, random)
 
     def _rotation_loss(self, images: Tensor) -> Tensor:
-        """Cross-entropy of telling by how many quarter turns an image was rotated, ``(B, ...) -> (4 B,)``."""
+        """Return cross-entropy of telling by how many quarter turns an image was rotated, ``(B, ...) -> (4 B,)``."""
         if images.shape[-1] != images.shape[-2]:
             raise ConfigError("the rotation task needs square images; switch it off with settings.rotation_weight=0")
         turned = torch.cat([images.rot90(turns, (-2, -1)) for turns in range(4)])
@@ -217,7 +218,7 @@ class CirPlus(SingleMethod):
     # At inference
 
     def predict(self, images: Tensor) -> Prediction:
-        """Mean of both heads' distributions; the foreign score is the bank's denial of the classifier's class."""
+        """Return the mean of both heads' distributions; foreign scores are the bank's denial of the predicted class."""
         out = self.net(images)
         logits, binary = out.logits.float(), self._binary(out.features)
         by_bank = F.softmax(positive_probabilities(binary), dim=1)

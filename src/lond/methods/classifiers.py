@@ -28,7 +28,7 @@ class ClassifierSettings:
     """Width of the MLP head's hidden layer."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that the hidden layer has at least one unit."""
         if self.hidden < 1:
             raise ConfigError("hidden must be at least 1")
 
@@ -68,7 +68,7 @@ class SingleMethod(Method, ABC):
     net: Classifier
 
     def predict(self, images: Tensor) -> Prediction:
-        """Softmax probabilities and 1 - their maximum."""
+        """Return softmax probabilities and 1 - their maximum."""
         return predict_with(self.net, images)
 
     def network(self) -> Network:
@@ -116,7 +116,7 @@ class PairMethod(Method, ABC):
         return first.logits.float(), second.logits.float()
 
     def predict(self, images: Tensor) -> Prediction:
-        """Softmax of the summed logits and 1 - its maximum; features are those of both networks."""
+        """Return softmax of the summed logits and 1 - its maximum; features are those of both networks."""
         first, second = self.net(0)(images), self.net(1)(images)
         logits = first.logits.float() + second.logits.float()
         features = torch.cat([first.features, second.features], dim=1).float()

@@ -16,7 +16,7 @@ from torch import Tensor
 from lond.detect import Network
 from lond.errors import ConfigError
 from lond.identify import drop_rate, kept_count, smallest
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
 from lond.methods.for_detectors import OpenedClassifier
 from lond.methods.sample_table import SampleTable
@@ -42,7 +42,7 @@ class CoTeachingSettings(ClassifierSettings):
     """c, the power of the epoch in the ramp."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that noise_rate lies in [0, 1) and the ramp is not negative."""
         super().__post_init__()
         if not 0 <= self.noise_rate < 1:
             raise ConfigError("noise_rate must lie in [0, 1)")
@@ -57,6 +57,7 @@ class CoTeaching(PairMethod):
     """
 
     settings_class = CoTeachingSettings
+    cost = Cost(2, 2)
 
     def __init__(self, settings: CoTeachingSettings, task: Task) -> None:
         """Build two networks of different initial weights (pretrained ones differ in the head)."""
@@ -69,13 +70,13 @@ class CoTeaching(PairMethod):
         self.seen.load(torch.stack([torch.zeros_like(labels), labels, torch.zeros_like(labels)], dim=1))
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk through all labelled samples, which trains both networks."""
+        """Return one phase over all labelled samples, which trains both networks."""
         return [whole_set(EXCHANGE, self.labels)]
 
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Mean cross-entropy of each network over the samples that its peer picked."""
+        """Return mean cross-entropy of each network over the samples that its peer picked."""
         batch = batches["all"]
         logits = self.both_logits(batch.views[0])
         losses = self._losses(phase, logits, batch.labels)
@@ -131,7 +132,7 @@ class CoTeaching(PairMethod):
     # Predictions and state
 
     def predict(self, images: Tensor) -> Prediction:
-        """Softmax of network 1 and 1 - its maximum."""
+        """Return softmax of network 1 and 1 - its maximum."""
         return predict_with(self.net(0), images)
 
     def network(self) -> Network:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import kept_count, smallest
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import whole_set
 from lond.methods.co_teaching import EXCHANGE, CoTeaching, CoTeachingSettings, Pair
 from lond.types import Clock, FirstEpochs, Phase
@@ -35,7 +35,7 @@ class CoTeachingPlusSettings(CoTeachingSettings):
     """Once disagreement counts, hand probabilities to cross-entropy as if they were logits (the released program)."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that initial_epochs and whole_batch_steps are not negative."""
         super().__post_init__()
         if self.initial_epochs < 0 or self.whole_batch_steps < 0:
             raise ConfigError("initial_epochs and whole_batch_steps must not be negative")
@@ -48,6 +48,7 @@ class CoTeachingPlus(CoTeaching):
     """
 
     settings_class = CoTeachingPlusSettings
+    cost = Cost(2, 3)
 
     settings: CoTeachingPlusSettings
 
@@ -56,7 +57,7 @@ class CoTeachingPlus(CoTeaching):
         super().__init__(settings, task)
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk through all labelled samples, which trains both networks."""
+        """Return one phase over all labelled samples, which trains both networks."""
         return [whole_set(EXCHANGE if epoch < self.settings.initial_epochs else DISAGREEMENT, self.labels)]
 
     def _losses(self, phase: str, logits: Pair, labels: Tensor) -> Pair:

@@ -17,7 +17,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import InstanceSelection, follow_confidence, select_by_threshold
 from lond.losses import draw_mix, generalised_cross_entropy, mix_inputs, soft_cross_entropy
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
@@ -46,7 +46,7 @@ class DiscSettings(ClassifierSettings):
     """Concentration of the Beta distribution (0 = no mixing)."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative, and thresholds and memories lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0:
             raise ConfigError("warmup_epochs must not be negative")
@@ -66,6 +66,7 @@ class Disc(SingleMethod):
     """
 
     settings_class = DiscSettings
+    cost = Cost(3, 5)
 
     def __init__(self, settings: DiscSettings, task: Task) -> None:
         """Build the network; thresholds start at 1 / N."""
@@ -129,7 +130,7 @@ class Disc(SingleMethod):
         return self._robust_terms(batch, logits, random)
 
     def _robust_terms(self, batch: Batch, logits: Tensor, random: torch.Generator) -> dict[str, Term]:
-        """``lambda_c (n_C / B) CE_C + lambda_h (n_H / B) GCE_H + MixUp(weak) + MixUp(strong)``."""
+        """Return ``lambda_c (n_C / B) CE_C + lambda_h (n_H / B) GCE_H + MixUp(weak) + MixUp(strong)``."""
         settings = self.settings
         clean, hard, purified, targets, _ = (
             part[batch.indices.to(part.device)].to(logits.device) for part in self.selection

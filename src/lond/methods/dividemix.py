@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import scale_to_unit, small_loss_posterior
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS
 from lond.methods.semi_supervised_pair import SemiSupervisedPair, SemiSupervisedPairSettings, warn_nothing_is_clean
 from lond.types import Partition, Phase
@@ -30,7 +30,7 @@ class DivideMixSettings(SemiSupervisedPairSettings):
     """Divide by the mean loss of this many last epochs (5 at 90 % noise); 0 and 1 = by the present one."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that clean_threshold lies in [0, 1) and loss_history is not negative."""
         super().__post_init__()
         if not 0 <= self.clean_threshold < 1:
             raise ConfigError("clean_threshold must lie in [0, 1)")
@@ -42,6 +42,7 @@ class DivideMix(SemiSupervisedPair):
     """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch."""
 
     settings_class = DivideMixSettings
+    cost = Cost(2, 8)
 
     settings: DivideMixSettings
     views = ("weak", "weak")

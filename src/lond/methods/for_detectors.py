@@ -1,4 +1,4 @@
-"""Trained networks, opened where post-hoc detectors look."""
+"""Trained networks as post-hoc detectors see them: evidence, head and last blocks."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import Assignment, assign_by_views, rising_threshold
 from lond.losses import jeffreys_divergence, jensen_shannon, soft_cross_entropy
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.nets.teacher import MeanTeacher
@@ -45,7 +45,7 @@ class JoSrcSettings(ClassifierSettings):
     teacher_momentum: float = 0.99
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that lengths are not negative, and thresholds and weights lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.ramp_epochs < 0:
             raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
@@ -63,6 +63,7 @@ class JoSrc(SingleMethod):
     """Labels are judged by how near they are to the prediction, the other samples by whether two views agree."""
 
     settings_class = JoSrcSettings
+    cost = Cost(2, 4)
 
     def __init__(self, settings: JoSrcSettings, task: Task) -> None:
         """Build the network and its mean teacher."""
@@ -76,7 +77,7 @@ class JoSrc(SingleMethod):
         self.seen = SampleTable(len(task.labels), 3)
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk: through the labelled samples in warm-up, through all afterwards."""
+        """Return one phase: over the labelled samples in warm-up, over all afterwards."""
         if epoch < self.settings.warmup_epochs:
             return [whole_set("warm-up", self.labels, VIEWS)]
         everyone = torch.arange(len(self.labels))

@@ -34,7 +34,7 @@ from lond.losses import (
     sharpen,
     soft_cross_entropy,
 )
-from lond.methods.base import Method, Survey, Task
+from lond.methods.base import Cost, Method, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, build_classifier
 from lond.methods.for_detectors import OpenedDual
 from lond.nets.classifier import Classifier
@@ -77,7 +77,7 @@ class LondDrsSettings:
     """
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that lengths and weights are not negative, and temperature and sharpening are positive."""
         if self.warmup_epochs < 0 or self.ramp_epochs < 0:
             raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
         if self.mixup < 0:
@@ -95,6 +95,7 @@ class LondDrs(Method):
     """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way."""
 
     settings_class = LondDrsSettings
+    cost = Cost(2.2, 11, searches=1.2)
 
     def __init__(self, settings: LondDrsSettings, task: Task) -> None:
         """Build the two-space network."""
@@ -138,7 +139,7 @@ class LondDrs(Method):
         return self._warmup_phases()
 
     def _describe(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Embedding and one-vs-all positives of a batch."""
+        """Return embedding and one-vs-all positives of a batch."""
         out: DualOutput = self.net(images)
         return out.embedding, positive_probabilities(out.ova_logits)
 
@@ -153,7 +154,7 @@ class LondDrs(Method):
         self.net.set_prototypes(F.normalize(means, dim=1))
 
     def _robust_phase(self, partition: Partition) -> Phase:
-        """Four streams: clean, closed, not open, all; one that no switched-on term needs is left out."""
+        """Return four streams: clean, closed, not open, all; one that no switched-on term needs is left out."""
         settings = self.settings
         streams = {"clean": _members(partition.clean)}
         if settings.pseudo_label_weight:
@@ -167,7 +168,7 @@ class LondDrs(Method):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Eq. 14, or the warm-up loss."""
+        """Return Eq. 14, or the warm-up loss."""
         if phase == "warm-up":
             return self._warmup_terms(batches["all"], random)
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
@@ -176,11 +177,11 @@ class LondDrs(Method):
         if self.settings.contrastive_weight:
             terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
         if self.witness is not None:
-            terms["witness"] = Term(self._testimony(self.witness, batches["all"]))
+            terms["witness"] = Term(self._witness_losses(self.witness, batches["all"]))
         return terms
 
     def _warmup_terms(self, batch: Batch, random: torch.Generator) -> dict[str, Term]:
-        """Mixed one-vs-all and contrastive losses on the given labels, every sample trusted, none open."""
+        """Return mixed one-vs-all and contrastive losses on the given labels, every sample trusted, none open."""
         settings = self.settings
         mixes, outputs = self._mixed_outputs(batch.views, random)
         targets = self._one_hot(batch.labels)
@@ -190,7 +191,7 @@ class LondDrs(Method):
             contrastive = mixed_bi_level_contrastive(outputs.embedding, batch.labels, ones, mixes, settings.temperature)
             terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
         if self.witness is not None:
-            terms["witness"] = Term(self._testimony(self.witness, batch))
+            terms["witness"] = Term(self._witness_losses(self.witness, batch))
         if settings.warmup_prototype_weight:
             logits = self._prototype_logits(outputs.embedding)
             terms["prototype"] = Term(
@@ -201,7 +202,7 @@ class LondDrs(Method):
     def _supervised_terms(
         self, clean: Batch, closed: Batch | None, clock: Clock, random: torch.Generator
     ) -> dict[str, Term]:
-        """One-vs-all and prototype losses on clean rows, pseudo-label loss on closed rows, all mixed together."""
+        """Return one-vs-all and prototype losses on clean rows, pseudo-label loss on closed rows; all are mixed."""
         settings = self.settings
         views = clean.views
         if closed is not None:
@@ -244,24 +245,24 @@ class LondDrs(Method):
         return torch.cat([clean_targets, sharpen(votes, exponents)])
 
     def _consistency(self, batch: Batch) -> Tensor:
-        """Eq. 6 on unmixed weak and strong views."""
+        """Return Eq. 6 on unmixed weak and strong views."""
         weak, strong = self.net(torch.cat(batch.views)).ova_logits.chunk(2)
         return one_vs_all_consistency(strong, weak)
 
     def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
-        """Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
+        """Return Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
         assert self.partition is not None
         mixes, outputs = self._mixed_outputs(batch.views, random)
         labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
         return mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, self.settings.temperature)
 
-    def _testimony(self, witness: Classifier, batch: Batch) -> Tensor:
-        """Cross-entropy of the weak views with the given labels, whoever doubts them; unlabelled rows are left out."""
+    def _witness_losses(self, witness: Classifier, batch: Batch) -> Tensor:
+        """Return the second network's cross-entropy of weak views with given labels; unlabelled rows are left out."""
         losses = F.cross_entropy(witness(batch.views[0]).logits.float(), batch.labels.clamp_min(0), reduction="none")
         return losses[batch.labels >= 0]
 
     def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
-        """Mix each view with a draw of its own and run all through the network at once."""
+        """Mix each view with its own draw and run all through the network at once."""
         mixes = tuple(draw_mix(len(view), self.settings.mixup, random) for view in views)
         mixed = torch.cat([mix_inputs(view, mix) for view, mix in zip(views, mixes, strict=True)])
         return mixes, self.net(mixed)
@@ -274,7 +275,7 @@ class LondDrs(Method):
     # At inference
 
     def predict(self, images: Tensor) -> Prediction:
-        """Class from the one-vs-all output, foreign score from Eq. 15 or, if there is one, from the witness."""
+        """Return classes from the one-vs-all output, and foreign scores from Eq. 15 or from the second network."""
         out: DualOutput = self.net(images)
         positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
         nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import correct_labels, verify_labels
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS, ClassifierSettings, PairMethod, build_classifier, members, one_hot
 from lond.methods.mix_match import Logits, mean_probabilities, mix_match_terms, refine, warmup_terms
 from lond.methods.semi_supervised_pair import logits_of, warn_nothing_is_clean
@@ -45,7 +45,7 @@ class NceSettings(ClassifierSettings):
     """Add the negative entropy of the predictions to the warm-up loss (for asymmetric noise)."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that counts are not negative, and thresholds and trust lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.neighbours < 1 or self.pool_per_neighbour < 0:
             raise ConfigError("warmup_epochs and pool_per_neighbour must not be negative, neighbours at least 1")
@@ -58,7 +58,7 @@ class NceSettings(ClassifierSettings):
 
 
 @dataclass(frozen=True)
-class Division:
+class LabelDivision:
     """What one network trains on, all ``(N,)``: which labels are clean, how far each is trusted, and corrections.
 
     ``pseudo`` is the label of a sample that is not clean, used where ``kept``; ``belief`` says how sure it is.
@@ -75,13 +75,14 @@ class Nce(PairMethod):
     """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones."""
 
     settings_class = NceSettings
+    cost = Cost(2, 9, searches=2.5, width=640, neighbours=20)
 
     def __init__(self, settings: NceSettings, task: Task) -> None:
         """Build two networks of different initial weights."""
         super().__init__(build_classifier(settings, task) for _ in NETS)
         self.settings = settings
         self.labels = task.labels
-        self.division: Division | None = None
+        self.division: LabelDivision | None = None
 
     # Once an epoch
 
@@ -105,13 +106,13 @@ class Nce(PairMethod):
             yield self._phase(name, self.division)
 
     def _describe_all(self, images: Tensor) -> tuple[Tensor, ...]:
-        """Unit features and probabilities of either network, then of both together."""
+        """Return unit features and probabilities of either network, then of both together."""
         outputs: list[ClassifierOutput] = [net(images) for net in self.nets]
         alone = [part for out in outputs for part in _described(out.features, out.logits)]
         return (*alone, *_together(outputs))
 
     def _describe_together(self, images: Tensor) -> tuple[Tensor, ...]:
-        """Unit features and probabilities of both networks together."""
+        """Return unit features and probabilities of both networks together."""
         return _together([net(images) for net in self.nets])
 
     def _doubts(self, features: Tensor, probabilities: Tensor) -> Tensor:
@@ -119,12 +120,12 @@ class Nce(PairMethod):
         labels = self.labels.to(probabilities.device)
         return verify_labels(features, probabilities, labels, self.settings.neighbours)
 
-    def _divide(self, doubts: Tensor, features: Tensor, probabilities: Tensor) -> Division:
+    def _divide(self, doubts: Tensor, features: Tensor, probabilities: Tensor) -> LabelDivision:
         """Split by the doubts, and correct what is not clean by its trusted neighbours."""
         settings, labels = self.settings, self.labels.to(doubts.device)
         clean, trust = doubts < settings.verify_threshold, (1 - doubts).clamp(0, 1)
         belief, pseudo = probabilities.max(dim=1)
-        division = Division(clean, trust, pseudo, torch.zeros_like(clean), belief)
+        division = LabelDivision(clean, trust, pseudo, torch.zeros_like(clean), belief)
         pool = clean & (trust > settings.pool_trust)
         enough = int(pool.sum()) > settings.pool_per_neighbour * settings.neighbours
         if not settings.correct_threshold or not enough or clean.all():
@@ -152,8 +153,8 @@ class Nce(PairMethod):
             torch.where(clean, given, division.pseudo),
         )
 
-    def _phase(self, name: str, division: Division) -> Phase:
-        """Clean samples in two weak views (and a strong one if asked for), the others in a strong view."""
+    def _phase(self, name: str, division: LabelDivision) -> Phase:
+        """Return clean samples in two weak views (and a strong one if asked for), the others in a strong view."""
         clean, rest = members(division.clean), members(~division.clean)
         strong = ("strong",) if self.settings.strong_labelled else ()
         streams = {"clean": Stream(clean, ("weak", "weak", *strong), 0.5), "rest": Stream(rest, ("strong",), 0.5)}
@@ -162,7 +163,7 @@ class Nce(PairMethod):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """MixMatch on clean samples and cross-entropy on strong views of corrected ones, or the warm-up loss."""
+        """Return MixMatch on clean samples and cross-entropy on strong views of corrected ones, or the warm-up loss."""
         own, _ = self.own_and_peer(phase)
         if "all" in batches:
             batch, penalty = batches["all"], self.settings.confidence_penalty
@@ -175,9 +176,9 @@ class Nce(PairMethod):
         return terms
 
     def _mixed_terms(
-        self, network: Logits, clean: Batch, division: Division, random: torch.Generator
+        self, network: Logits, clean: Batch, division: LabelDivision, random: torch.Generator
     ) -> dict[str, Term]:
-        """Soft cross-entropy on refined targets of mixed weak views, and the prior penalty."""
+        """Return soft cross-entropy on refined targets of mixed weak views, and the prior penalty."""
         weak = clean.views[:2]
         predicted = mean_probabilities([network], weak)
         given = one_hot(clean.labels, predicted.shape[1])
@@ -193,8 +194,8 @@ class Nce(PairMethod):
             random=random,
         )
 
-    def _consistency(self, network: Logits, clean: Batch, rest: Batch | None, division: Division) -> Tensor:
-        """Cross-entropy of strong views with corrected labels; 0, but counted, where a correction is not used."""
+    def _consistency(self, network: Logits, clean: Batch, rest: Batch | None, division: LabelDivision) -> Tensor:
+        """Return cross-entropy of strong views with corrected labels; 0, but counted, where no correction is used."""
         views, labels, used = [], [], []
         if rest is not None:
             views.append(rest.views[0])

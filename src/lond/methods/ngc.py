@@ -20,7 +20,7 @@ from lond.detect.ngc_prototype import ngc_prototype_score, ngc_prototypes
 from lond.errors import ConfigError
 from lond.identify import Neighbours, largest_components, nearest_neighbours, neighbour_graph, propagate_labels
 from lond.losses import draw_mix, instance_contrastive, mix_inputs, soft_cross_entropy, subgraph_contrastive
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
@@ -32,7 +32,7 @@ class NgcSettings(ClassifierSettings):
     head: Literal["mlp", "linear"] = "linear"
     warmup_epochs: Epochs = 30
     neighbours: int | None = None
-    """k of the graph, at most all other samples; None = two a class (200 for CIFAR-100, as published).
+    """k of the graph, at most all other samples; None = two per class (200 for CIFAR-100, as published).
 
     With more the samples of one given label hang together whatever they show, and no label is ever corrected.
     """
@@ -58,7 +58,7 @@ class NgcSettings(ClassifierSettings):
     embedding_size: int = 64
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative, counts are positive, and thresholds and memories lie in [0, 1)."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.mixup < 0 or min(self.instance_weight, self.subgraph_weight) < 0:
             raise ConfigError("warmup_epochs, mixup, instance_weight and subgraph_weight must not be negative")
@@ -80,6 +80,7 @@ class Ngc(SingleMethod):
     """
 
     settings_class = NgcSettings
+    cost = Cost(2.3, 13, searches=2.0)
 
     prototypes: Tensor
     has_prototype: Tensor
@@ -121,7 +122,7 @@ class Ngc(SingleMethod):
         )
 
     def _describe(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and embeddings of a batch."""
+        """Return logits and embeddings of a batch."""
         out = self.net(images)
         return out.logits.float(), self._embed(out.features)
 
@@ -131,7 +132,7 @@ class Ngc(SingleMethod):
 
     @torch.no_grad()
     def _clean(self, epoch: int, logits: Tensor, embeddings: Tensor) -> Partition:
-        """Graph-based correction, then geometry-based selection."""
+        """Correct labels on the graph, then select by geometry."""
         labels = self.labels.to(logits.device)
         near = nearest_neighbours(embeddings, self.settings.neighbours or 2 * self.num_classes, include_self=False)
         beliefs = self._beliefs(near, self._ensemble(epoch, logits), labels)
@@ -165,7 +166,7 @@ class Ngc(SingleMethod):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Mixup cross-entropy of what is kept (in warm-up: of all under the given labels), and both contrasts."""
+        """Return mixup cross-entropy of kept samples (in warm-up: of all, with given labels), and both contrasts."""
         batch = batches["all"]
         if phase == "warm-up":
             return {"mixup": Term(self._mixed_loss(batch.views, batch.labels, random))}
@@ -204,7 +205,7 @@ class Ngc(SingleMethod):
     # At inference
 
     def predict(self, images: Tensor) -> Prediction:
-        """Softmax probabilities; cosine distance to the nearest prototype, or 1 - their maximum before there is one."""
+        """Return softmax probabilities; cosine distance to the nearest prototype, or 1 - their maximum without one."""
         out = self.net(images)
         logits = out.logits.float()
         if self.has_prototype.any():

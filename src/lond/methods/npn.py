@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.losses import negative_entropy, negative_learning
-from lond.methods.base import Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
@@ -41,7 +41,7 @@ class NpnSettings(ClassifierSettings):
     """Lift negative logits to 0 before the entropy of the warm-up penalty, as the released program does."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative and not all 0, and the kind of candidates is known."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.top_k < 1:
             raise ConfigError("warmup_epochs must not be negative, top_k must be at least 1")
@@ -71,7 +71,9 @@ class NpnSoftSettings(NpnSettings):
 
 
 class Npn(SingleMethod):
-    """Candidate classes are told apart by a running vote of the network's predictions; all others are pushed down."""
+    """Choose among candidate classes by a running vote of the network's predictions; push all others down."""
+
+    cost = Cost(2, 2.2)
 
     def __init__(self, settings: NpnHardSettings | NpnSoftSettings, task: Task) -> None:
         """Build the network; no votes yet."""

@@ -9,7 +9,7 @@ from lond.methods.base import Total
 
 
 class SampleTable:
-    """Rows ``(N, D)`` float32, one a sample, written step by step and joined over all processes at the epoch's end.
+    """Rows ``(N, D)`` float32, one per sample, written step by step and joined over all processes at the epoch's end.
 
     Samples that an epoch did not show keep their old row.
     """

@@ -22,7 +22,7 @@ from lond.identify import (
     truncated_gaussian_weights,
 )
 from lond.losses import negative_entropy
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, members, whole_set
 from lond.nets.teacher import MeanTeacher
 from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
@@ -60,7 +60,7 @@ class SedSettings(ClassifierSettings):
     teacher_momentum: float = 0.99
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that weights are not negative, and memories, quantile and thresholds lie in their ranges."""
         super().__post_init__()
         if self.warmup_epochs < 0:
             raise ConfigError("warmup_epochs must not be negative")
@@ -78,6 +78,7 @@ class Sed(SingleMethod):
     """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views."""
 
     settings_class = SedSettings
+    cost = Cost(1.3, 5)
 
     threshold_level: Tensor
     class_mass: Tensor
@@ -134,7 +135,7 @@ class Sed(SingleMethod):
         return bool(known[labels[labels >= 0]].float().mean() < 1 - LOST_SHARE)
 
     def _describe(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The student's probabilities; the teacher's confidence and class."""
+        """Return the student's probabilities; the teacher's confidence and class."""
         student = F.softmax(self.net(images).logits.float(), dim=1)
         best = F.softmax(self.teacher(images).logits.float(), dim=1).max(dim=1)
         return student, best.values, best.indices
@@ -155,7 +156,7 @@ class Sed(SingleMethod):
         return truncated_gaussian_weights(confidence, classes, new, self.settings.sharpness)
 
     def _robust_phase(self, clean: Tensor) -> Phase:
-        """All samples in a weak and a strong view; without the teacher's labels the clean ones alone would do."""
+        """Return all samples in a weak and a strong view; without the teacher's labels the clean ones alone."""
         if not self.settings.ssl_weight:
             chosen = members(clean)
             return Phase("robust", {"all": Stream(chosen, ("weak",))}, lead=max(2, len(chosen)))
@@ -165,7 +166,7 @@ class Sed(SingleMethod):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy and confidence penalty, or the clean samples' labels and the teacher's labels."""
+        """Return cross-entropy and confidence penalty, or the clean samples' labels and the teacher's labels."""
         batch = batches["all"]
         weak = self.net(batch.views[0]).logits.float()
         if phase == "warm-up":

@@ -37,7 +37,7 @@ class SemiSupervisedPairSettings(ClassifierSettings):
     """Epochs after warm-up over which ``unlabelled_weight`` rises from 0; 0 = at once."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that lengths and weights are not negative and sharpening is positive."""
         super().__post_init__()
         if self.warmup_epochs < 0 or self.ramp_epochs < 0:
             raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
@@ -74,7 +74,7 @@ class SemiSupervisedPair(PairMethod, ABC):
         return Phase(name, streams, lead=int(labelled.sum()), share=SHARE)
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy in warm-up, MixMatch later."""
+        """Return cross-entropy in warm-up, MixMatch later."""
         own, peer = self.own_and_peer(phase)
         if phase.startswith("warm-up"):
             batch, penalty = batches["all"], self.settings.confidence_penalty
@@ -94,13 +94,13 @@ class SemiSupervisedPair(PairMethod, ABC):
         )
 
     def _targets(self, own: Classifier, batch: Batch, trust: Tensor) -> Tensor:
-        """Co-refinement: the given label, blended with the network's own mean prediction, sharpened."""
+        """Return co-refined targets: the given label, blended with the network's own mean prediction, sharpened."""
         own_view = mean_probabilities([logits_of(own)], batch.views[:2])
         given = one_hot(batch.labels, self.num_classes)
         return refine(given, trust[batch.indices], own_view, self.settings.sharpening)
 
     def _guesses(self, own: Classifier, peer: Classifier, batch: Batch) -> Tensor:
-        """Co-guessing: the mean prediction of both networks, sharpened."""
+        """Return co-guessed targets: the mean prediction of both networks, sharpened."""
         common_view = mean_probabilities([logits_of(own), logits_of(peer)], batch.views[:2])
         return guess(common_view, self.settings.sharpening)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from lond.errors import ConfigError
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.types import Batch, Clock, Phase, Term
 
@@ -20,7 +20,7 @@ class StandardSettings(ClassifierSettings):
     label_smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that label_smoothing lies in [0, 1)."""
         super().__post_init__()
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError("label_smoothing must lie in [0, 1)")
@@ -30,6 +30,7 @@ class Standard(SingleMethod):
     """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability."""
 
     settings_class = StandardSettings
+    cost = Cost()
 
     def __init__(self, settings: StandardSettings, task: Task) -> None:
         """Build the network."""
@@ -39,11 +40,11 @@ class Standard(SingleMethod):
         self.labels = task.labels
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
-        """One walk through all labelled samples."""
+        """Return one phase over all labelled samples."""
         return [whole_set("train", self.labels)]
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy of the weak view."""
+        """Return cross-entropy of the weak view."""
         batch = batches["all"]
         logits = self.net(batch.views[0]).logits.float()
         loss = F.cross_entropy(logits, batch.labels, reduction="none", label_smoothing=self.settings.label_smoothing)

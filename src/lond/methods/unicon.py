@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from lond.errors import ConfigError
 from lond.identify import UniformSelection, divergence_cutoff, divergence_weights, select_uniformly
 from lond.losses import jensen_shannon_to_label, nt_xent
-from lond.methods.base import Survey, Task
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import NETS, whole_set
 from lond.methods.semi_supervised_pair import (
     SHARE,
@@ -52,7 +52,7 @@ class UniconSettings(SemiSupervisedPairSettings):
     """Width of the projection that is contrasted."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that limits and weights are not negative, correction is at least 1 and temperature is positive."""
         super().__post_init__()
         if self.divergence_limit < 0:
             raise ConfigError("divergence_limit must not be negative")
@@ -67,9 +67,10 @@ class UniconSettings(SemiSupervisedPairSettings):
 
 
 class Unicon(SemiSupervisedPair):
-    """Both networks judge together, as many samples a class; MixMatch, and contrast of the unlabelled samples."""
+    """Both networks judge together, as many samples per class; MixMatch, and contrast of the unlabelled samples."""
 
     settings_class = UniconSettings
+    cost = Cost(2, 10)
 
     settings: UniconSettings
     views = ("weak", "weak", "strong", "strong")
@@ -127,7 +128,7 @@ class Unicon(SemiSupervisedPair):
         return self.partition.weights
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Cross-entropy in warm-up; MixMatch of strong views and contrast of unlabelled samples later."""
+        """Return cross-entropy in warm-up; MixMatch of strong views and contrast of unlabelled samples later."""
         terms = super().step(phase, batches, clock, random)
         if "unlabelled" in batches and self.settings.contrastive_weight:
             contrast = self._contrast(NETS.index(phase), batches["unlabelled"])

@@ -100,7 +100,7 @@ ALL_BACKBONES: Registry[Builder] = Registry(
 
 
 def register(builder: Builder, name: str = "") -> Builder:
-    """Make a builder of one's own known by ``name``, or by its own Python name.
+    """Register your own builder by ``name``, or by its Python name.
 
     Raises:
         ConfigError: the name is taken, or the builder cannot be called.
@@ -133,7 +133,7 @@ def build_backbone(
 
     Returns:
         The module and its feature size. A module that wants its own input normalisation has the attributes
-        ``input_mean`` and ``input_std``, one value a channel, for images in [0, 1].
+        ``input_mean`` and ``input_std``, one value per channel, for images in [0, 1].
 
     Raises:
         ConfigError: If the name is unknown, settings contradict each other or the module does not fit the images.

@@ -23,7 +23,7 @@ def hidden_layer(in_size: int, hidden: int) -> nn.Sequential:
 
 
 def check_batch(features: Tensor, training: bool) -> None:
-    """Refuse a training batch of one sample, which BatchNorm1d cannot normalise.
+    """Check that a training batch has at least two samples, which BatchNorm1d needs.
 
     Args:
         features: ``(B, F)``.

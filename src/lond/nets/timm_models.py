@@ -94,7 +94,7 @@ def _declare_torchvision_operators() -> None:
 
 
 def _check_name(timm: ModuleType, name: str, needs_weights: bool) -> None:
-    """Refuse a name that timm does not know; addresses such as ``hf-hub:owner/model`` are left to timm."""
+    """Check that timm knows the name; addresses such as ``hf-hub:owner/model`` are left to timm."""
     if ":" in name:
         return
     if not timm.is_model(name):
@@ -121,5 +121,5 @@ def _load_file(timm: ModuleType, model: nn.Module, path: Path) -> None:
 
 
 def _per_channel(values: tuple[float, ...], channels: int) -> tuple[float, ...]:
-    """Return one value a channel; for images of other than three channels, the mean over red, green and blue."""
+    """Return one value per channel; for images of other than three channels, the mean over red, green and blue."""
     return tuple(values) if len(values) == channels else (sum(values) / len(values),) * channels

@@ -16,15 +16,15 @@ from lond.presets.recipes.lond_drs import short_settings
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
-Trained = Literal["heads", "finetune", "scratch"]
+TrainingKind = Literal["heads", "finetune", "scratch"]
 """Heads on frozen features; the pretrained network as a whole; a network without any pretrained weights."""
 
-EPOCHS: dict[Trained, int] = {"heads": 9, "finetune": 12, "scratch": 60}
+EPOCHS: dict[TrainingKind, int] = {"heads": 9, "finetune": 12, "scratch": 60}
 """Epochs unless told otherwise."""
 
 
 def for_audit(
-    trained: Trained,
+    trained: TrainingKind,
     images: int,
     side: int,
     extractor: ExtractorSettings,

@@ -1,4 +1,4 @@
-"""Settings for images of one's own, of unknown noise."""
+"""Settings for the user's own images, of unknown noise."""
 
 from __future__ import annotations
 

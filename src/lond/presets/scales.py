@@ -105,7 +105,7 @@ def _fitting_overrides(variation: Variation, scale: str, plain: RunConfig) -> di
 
 
 def _smoke(variation: Variation, places: Places) -> RunConfig:
-    """Return a run of seconds: 2 epochs, one of them warm-up, two steps a phase, few channels."""
+    """Return a run of seconds: 2 epochs, one of them warm-up, two steps per phase, few channels."""
     base, paper = digits(), preset(variation.preset)
     on_files = paper.data.benchmark.name.startswith("web-")
     if on_files:

@@ -7,18 +7,18 @@ from collections.abc import Collection, Iterable
 from lond.errors import DataError
 from lond.results.records import Record
 
-Choice = str | Collection[str] | None
+Selector = str | Collection[str] | None
 """One value, several, or None for all."""
 
 
 def select(
     records: Iterable[Record],
     *,
-    method: Choice = None,
-    data: Choice = None,
-    noise: Choice = None,
-    scale: Choice = None,
-    preset: Choice = None,
+    method: Selector = None,
+    data: Selector = None,
+    noise: Selector = None,
+    scale: Selector = None,
+    preset: Selector = None,
     seed: int | Collection[int] | None = None,
 ) -> list[Record]:
     """Return the records that fit all that is asked; ``seed`` is the training's."""

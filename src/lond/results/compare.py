@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def table(self) -> Table:
-        """One row a method: how it was trained, mean and deviation of each metric, and time."""
+        """One row per method: how it was trained, mean and deviation of each metric, and time."""
         return groups_table(self.groups, (*self.metrics, "seconds_an_epoch"))
 
 

@@ -18,7 +18,7 @@ FEW_POINTS = 12
 def draw_curves(
     curves: Mapping[str, Sequence[Record]], metrics: Sequence[str], path: Path, title: str = ""
 ) -> list[Path]:
-    """Draw metrics over the epochs: one panel a metric, one line a method (mean of its runs, their range shaded).
+    """Draw metrics over the epochs: one panel per metric, one line per method (mean of its runs, their range shaded).
 
     Args:
         curves: method -> the records of its runs.

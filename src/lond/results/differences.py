@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from lond.results.records import Record
 
-Kind = Literal["setting", "fact", "metric"]
+DifferenceKind = Literal["setting", "fact", "metric"]
 
 TAGS = ("preset", "data", "noise", "scale")
 """What whoever stored a run said about it."""
@@ -18,7 +18,7 @@ TAGS = ("preset", "data", "noise", "scale")
 class Difference:
     """One entry that differs; None where a record has none."""
 
-    kind: Kind
+    kind: DifferenceKind
     key: str
     first: Any
     second: Any
@@ -52,7 +52,7 @@ def short(value: object) -> str:
     return "none" if value is None or value == "" else str(value)
 
 
-def _compared(kind: Kind, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+def _compared(kind: DifferenceKind, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
     for key in [*first, *(key for key in second if key not in first)]:
         if first.get(key) != second.get(key):
             yield Difference(kind, key, first.get(key), second.get(key))

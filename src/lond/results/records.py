@@ -10,8 +10,11 @@ from typing import Any, Literal
 SCHEMA = 1
 """Version of the files; a reader refuses others."""
 
-Scale = Literal["full", "mini", "frozen", "smoke", "own"]
-"""The published length and data; reduced data; heads on a frozen network; cut short; a user's own images."""
+PaperScale = Literal["full", "mini", "frozen", "smoke"]
+"""The published length and data; reduced data; heads on a frozen network; cut short."""
+
+Scale = Literal[PaperScale, "own"]
+"""A scale of the paper's runs, or ``own``: a user's own images."""
 
 Metrics = Mapping[str, float | None]
 """Value by name; None where it could not be computed."""
@@ -98,7 +101,7 @@ class Record:
     verdicts: Metrics = field(default_factory=dict, hash=False)
     detectors: tuple[DetectorRecord, ...] = field(default=(), hash=False)
     curves: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict, hash=False)
-    """One value an epoch, to six digits; None in epochs without one."""
+    """One value per epoch, to six digits; None in epochs without one."""
     seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Of all epochs together, by what was done."""
     finished: str | None = None

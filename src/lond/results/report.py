@@ -17,7 +17,7 @@ from lond.results.groups import Group, epoch_values, summarise
 from lond.results.tables import LOWER_IS_BETTER, metrics_table
 from lond.types import Request, Samples, Verdict
 from lond.webpage.parts import data_uri, render_page, safe_text
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 SHOWN = 48
 """Pictures a verdict."""
@@ -95,7 +95,7 @@ def _table(groups: Sequence[Group], titles: Mapping[str, str]) -> str:
 
 
 def _curves(groups: Sequence[Group]) -> str:
-    """Draw one line a method, the mean of its runs, with its name at the right end."""
+    """Draw one line per method, the mean of its runs, with its name at the right end."""
     left, right, top, bottom = 44, 510, 12, 238
     curves = [epoch_values(group.records, "accuracy") for group in groups]
     last = max((epoch for curve in curves for epoch, _ in curve), default=1)
@@ -120,7 +120,7 @@ def _curves(groups: Sequence[Group]) -> str:
 
 
 def _walls(samples: Samples, verdicts: Path) -> list[str]:
-    """Return one wall of pictures a verdict; the frame tells whether it is right, where the truth is known."""
+    """Return one wall of pictures per verdict; the frame tells whether it is right, where the truth is known."""
     rows = list(enumerate(read_rows(verdicts, ("id", "verdict"), "a run's table of verdicts")))
     note = "; solid green frame: the verdict is right" if samples.true_labels is not None else ""
     parts = []
@@ -129,7 +129,7 @@ def _walls(samples: Samples, verdicts: Path) -> list[str]:
         mine.sort(key=lambda item: float(item[1]["foreign_score"]), reverse=verdict == Verdict.FOREIGN)
         pictures = _pictures(samples, [index for index, _ in mine[:SHOWN]])
         figures = [_figure(row, picture) for (_, row), picture in zip(mine, pictures, strict=False)]
-        sign = f'<span class="mark {verdict}" aria-hidden="true">{LOOKS[verdict].sign}</span>'
+        sign = f'<span class="mark {verdict}" aria-hidden="true">{VERDICT_STYLES[verdict].sign}</span>'
         heading = f"<h2>{sign} {verdict.capitalize()} ({len(mine)})</h2><p>{explanation}; surest first{note}</p>"
         parts.append(f'{heading}<div class="wall">{"".join(figures) or "<p>none</p>"}</div>')
     return parts

@@ -10,12 +10,12 @@ from lond.results.records import Record
 
 
 def to_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return one row a run: what it is, and every value under the name that ``Record.value`` takes."""
+    """Return one row per run: what it is, and every value under the name that ``Record.value`` takes."""
     return [_head(record) | dict(record.values()) for record in records]
 
 
 def detector_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return one row a detector of a run."""
+    """Return one row per detector of a run."""
     return [
         _head(record)
         | {"detector": entry.name, "fitted_on": entry.fitted_on, **entry.figures, "problem": entry.problem}
@@ -25,7 +25,7 @@ def detector_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def curve_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return one row an epoch of a run."""
+    """Return one row per epoch of a run."""
     return [
         _head(record) | {"epoch": epoch} | {name: curve[epoch] for name, curve in record.curves.items()}
         for record in records

@@ -1,4 +1,4 @@
-"""A store: a folder with one small JSON file a run."""
+"""A store: a folder with one small JSON file per run."""
 
 from __future__ import annotations
 

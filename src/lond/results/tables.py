@@ -30,7 +30,7 @@ TITLES = {
 NONE = "–"
 """What a table shows where there is nothing."""
 
-Kind = Literal["text", "share", "number", "percent", "points"]
+ColumnKind = Literal["text", "share", "number", "percent", "points"]
 """How a value is shown: as it is; a share in percent; to four digits; what is in percent already; its differences."""
 
 
@@ -39,7 +39,7 @@ class Column:
     """A column by name; shares are shown in percent."""
 
     name: str
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
 
     @property
     def title(self) -> str:
@@ -51,7 +51,7 @@ class OfKind(NamedTuple):
     """A value that is not of its column's kind."""
 
     value: Any
-    kind: Kind
+    kind: ColumnKind
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Table:
 
 
 def runs_table(records: Sequence[Record], metrics: Sequence[str] = METRICS) -> Table:
-    """Return one row a run."""
+    """Return one row per run."""
     heads = ("name", "method", "data", "noise", "scale", "seed", "epochs")
     columns = (*map(Column, heads), *map(metric_column, metrics), Column("changes"), Column("finished"))
     return Table(columns, tuple(tuple(row.get(column.name) for column in columns) for row in to_rows(records)))
@@ -105,7 +105,7 @@ def differences_table(first: Record, second: Record) -> Table:
         if entry.key.startswith(left_out):
             continue
         if entry.kind == "metric":
-            kind: Kind = "text" if isinstance(entry.first, int) else metric_column(entry.key).kind
+            kind: ColumnKind = "text" if isinstance(entry.first, int) else metric_column(entry.key).kind
             both = entry.first is not None and entry.second is not None
             change = OfKind(entry.second - entry.first, kind) if both else None
             rows.append((entry.kind, entry.key, OfKind(entry.first, kind), OfKind(entry.second, kind), change))
@@ -122,7 +122,7 @@ def metric_column(metric: str) -> Column:
     return Column(metric, "number" if number else "share")
 
 
-def shown(value: Any, kind: Kind) -> str:
+def shown(value: Any, kind: ColumnKind) -> str:
     """Return a value as a reader wants it; of a summary in percent n is always told, else if it is not that of all."""
     if isinstance(value, OfKind):
         return shown(*value)

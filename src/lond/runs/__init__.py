@@ -5,10 +5,10 @@ epoch), ``checkpoint.safetensors`` (complete state), ``metrics.json`` (result) a
 """
 
 from lond.runs.build import build
+from lond.runs.calibration import FALSE_ALARM_RATE, Calibration, calibrate, save_calibration
 from lond.runs.data import Shape, in_memory, load_data, shape_of
-from lond.runs.decision import FALSE_ALARM_RATE, Decision, calibrate, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS
-from lond.runs.tables import PredictionTable, prediction_rows
+from lond.runs.image_tables import PredictionTable, prediction_rows
 from lond.runs.trained import LoadedRun, Trained, load_run, load_trained, save_trained
 from lond.runs.training import train_run, train_samples
 
@@ -18,7 +18,7 @@ __all__ = [
     "MANIFEST",
     "METRICS",
     "VERDICTS",
-    "Decision",
+    "Calibration",
     "LoadedRun",
     "PredictionTable",
     "Shape",
@@ -30,7 +30,7 @@ __all__ = [
     "load_run",
     "load_trained",
     "prediction_rows",
-    "save_decision",
+    "save_calibration",
     "save_trained",
     "shape_of",
     "train_run",

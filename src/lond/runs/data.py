@@ -108,7 +108,7 @@ def _features(
 
 
 @dataclass(frozen=True)
-class Division:
+class HeldOutSplit:
     """The samples that are learned from, and the indices of these and of the held-out ones."""
 
     learned_from: Samples
@@ -116,10 +116,10 @@ class Division:
     held: Tensor
 
 
-def divide(config: RunConfig, samples: Samples) -> Division:
+def divide(config: RunConfig, samples: Samples) -> HeldOutSplit:
     """Hold out the share of the samples that the configuration asks for."""
     kept, held = hold_out(samples.labels, config.data.hold_out, config.data.split_seed)
-    return Division(take(samples, kept) if len(held) else samples, kept, held)
+    return HeldOutSplit(take(samples, kept) if len(held) else samples, kept, held)
 
 
 def in_memory(samples: Samples) -> Samples:

@@ -18,10 +18,10 @@ from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.presets.changes import without_weights
 from lond.runs.build import build
+from lond.runs.calibration import CALIBRATION, Calibration, load_calibration, save_calibration
 from lond.runs.data import Shape, check_fits, in_memory, new_features, reading_at
-from lond.runs.decision import DECISION, Decision, load_decision, save_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, folder_config
-from lond.runs.tables import Columns, read_columns, write_columns
+from lond.runs.image_tables import VerdictColumns, read_verdicts, write_verdicts
 from lond.train.checkpoint import load_state, same_state, save_state
 from lond.train.loop import CHECKPOINT, Result
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -36,13 +36,13 @@ class LoadedRun:
     shape: Shape
     method: Method
     views: Views
-    decision: Decision | None
+    calibration: Calibration | None
     finished: bool = True
 
     @property
     def threshold(self) -> float | None:
         """The score above which an image is foreign."""
-        return None if self.decision is None else self.decision.threshold
+        return None if self.calibration is None else self.calibration.threshold
 
     def read(
         self,
@@ -87,7 +87,7 @@ class Trained:
     manifest: dict[str, Any]
     state: dict[str, Any]
     outcome: dict[str, Any]
-    verdicts: Columns
+    verdicts: VerdictColumns
 
     @property
     def result(self) -> Result:
@@ -133,8 +133,8 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
         raise DataError(f"the checkpoint of {folder} does not fit its network: {error}") from error
     method.load_extra_state(state["extra"])
     outcome = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
-    verdicts = read_columns(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
-    run = LoadedRun(config, shape, method, views, load_decision(folder), finished=(folder / METRICS).is_file())
+    verdicts = read_verdicts(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
+    run = LoadedRun(config, shape, method, views, load_calibration(folder), finished=(folder / METRICS).is_file())
     return Trained(run, manifest, state, outcome, verdicts)
 
 
@@ -152,13 +152,13 @@ def save_trained(folder: Path, trained: Trained) -> None:
 
 
 def write_outcome(folder: Path, trained: Trained) -> None:
-    """Write the metrics with the decision threshold, and a verdict on every training sample."""
-    decision, stored = trained.run.decision, load_decision(folder)
-    if decision is None:
-        (folder / DECISION).unlink(missing_ok=True)
-    elif stored is None or not same_state(vars(stored), vars(decision)):
-        save_decision(folder, decision)
+    """Write the metrics with the calibration threshold, and a verdict on every training sample."""
+    calibration, stored = trained.run.calibration, load_calibration(folder)
+    if calibration is None:
+        (folder / CALIBRATION).unlink(missing_ok=True)
+    elif stored is None or not same_state(vars(stored), vars(calibration)):
+        save_calibration(folder, calibration)
     if trained.verdicts:
-        write_columns(folder / VERDICTS, trained.verdicts)
+        write_verdicts(folder / VERDICTS, trained.verdicts)
     # Last: a run with metrics is finished.
     write_json(folder / METRICS, trained.outcome)

@@ -14,10 +14,10 @@ from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.io.json_files import read_json, write_json
 from lond.runs.build import build
+from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
 from lond.runs.data import check_trainable, divide, load_data, shape_of
-from lond.runs.decision import DECISION, FALSE_ALARM_RATE, Decision, decide, load_decision
 from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, held, make_manifest, outside_parts
-from lond.runs.tables import judge_samples, verdict_columns
+from lond.runs.image_tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -101,16 +101,16 @@ def train_samples(
         trainer.resume()
         checked = None
         if folder is not None and len(trainer.history) >= config.train.epochs:
-            checked = _checked_decision(folder)
+            checked = _checked_calibration(folder)
         elif keeper is not None:
             # What was decided on a run that was cut does not hold for the weights to come.
-            (keeper / DECISION).unlink(missing_ok=True)
+            (keeper / CALIBRATION).unlink(missing_ok=True)
             (keeper / METRICS).unlink(missing_ok=True)
         result = trainer.run()
-        said = Said(samples, trainer.predict(samples), division.kept, division.held)
-        trained = _trained(trainer, config, manifest, result, said, false_alarm_rate)
+        predicted = PredictedSamples(samples, trainer.predict(samples), division.kept, division.held)
+        trained = _trained(trainer, config, manifest, result, predicted, false_alarm_rate)
         if checked is not None:
-            trained = replace(trained, run=replace(trained.run, decision=checked))
+            trained = replace(trained, run=replace(trained.run, calibration=checked))
         if keeper is not None:
             write_outcome(keeper, trained)
         runtime.barrier()
@@ -128,14 +128,14 @@ def _machine(folder: Path, runtime: Runtime) -> dict[str, Any]:
     return runtime.describe()
 
 
-def _checked_decision(folder: Path) -> Decision | None:
-    """Return the decision of a finished run if it was made since on checked images: a second look must not undo it."""
-    decision = load_decision(folder)
-    return None if decision is None or decision.source in (HELD_OUT, IN_TRAINING) else decision
+def _checked_calibration(folder: Path) -> Calibration | None:
+    """Return the calibration of a finished run if it was made on checked images: training again must not undo it."""
+    calibration = load_calibration(folder)
+    return None if calibration is None or calibration.source in (HELD_OUT, IN_TRAINING) else calibration
 
 
 @dataclass(frozen=True)
-class Said:
+class PredictedSamples:
     """What a trained method says about all samples, of which it learned from those at ``kept``, not from ``held``."""
 
     samples: Samples
@@ -149,14 +149,19 @@ def _trained(
     config: RunConfig,
     manifest: dict[str, Any],
     result: Result,
-    said: Said,
+    predicted: PredictedSamples,
     false_alarm_rate: float,
 ) -> Trained:
-    """Gather what a finished run leaves: its metrics with the decision, and a verdict on every sample."""
-    method, samples, prediction, partition = trainer.method, said.samples, said.prediction, trainer.method.partition
+    """Gather what a finished run leaves: its metrics with the calibration, and a verdict on every sample."""
+    method, samples, prediction, partition = (
+        trainer.method,
+        predicted.samples,
+        predicted.prediction,
+        trainer.method.partition,
+    )
     seconds = [sum(record["seconds"].values()) for record in result.history]
-    decision = make_decision(said, partition, false_alarm_rate)
-    threshold = None if decision is None else decision.threshold
+    calibration = calibrate_on_samples(predicted, partition, false_alarm_rate)
+    threshold = None if calibration is None else calibration.threshold
     outcome: dict[str, Any] = {
         "method": config.method,
         "epochs": config.train.epochs,
@@ -164,30 +169,32 @@ def _trained(
         "seed": config.train.seed,
         "metrics": result.metrics,
         "threshold": threshold,
-        "threshold_from": None if decision is None else decision.source,
+        "threshold_from": None if calibration is None else calibration.source,
         "false_alarm_rate": false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }
     verdicts = judge_samples(samples, prediction, threshold)
     if samples.true_labels is not None:
         outcome["verdicts"] = verdict_quality(verdicts, samples.labels, samples.true_labels)
-    columns = verdict_columns(samples, prediction, verdicts, partition, said.kept)
-    run = LoadedRun(config, shape_of(samples), method, trainer.views, decision)
+    columns = verdict_columns(samples, prediction, verdicts, partition, predicted.kept)
+    run = LoadedRun(config, shape_of(samples), method, trainer.views, calibration)
     return Trained(run, manifest, trainer.state(), outcome, columns)
 
 
-def make_decision(said: Said, partition: Partition | None, false_alarm_rate: float) -> Decision | None:
-    """Return the decision from held-out samples whose label the model agrees with, else from such training samples.
+def calibrate_on_samples(
+    predicted: PredictedSamples, partition: Partition | None, false_alarm_rate: float
+) -> Calibration | None:
+    """Return the calibration from held-out samples whose label the model agrees with, else from such training samples.
 
     A model knows its training samples better than new ones, so the second kind of threshold gives more false alarms
     on new images than asked for. None where there are too few samples for the rate.
     """
-    agrees = said.prediction.probabilities.argmax(dim=1) == said.samples.labels
-    clean = said.kept if partition is None else said.kept[partition.clean.cpu()]
-    rows = {HELD_OUT: said.held[agrees[said.held]], IN_TRAINING: clean[agrees[clean]]}
+    agrees = predicted.prediction.probabilities.argmax(dim=1) == predicted.samples.labels
+    clean = predicted.kept if partition is None else predicted.kept[partition.clean.cpu()]
+    rows = {HELD_OUT: predicted.held[agrees[predicted.held]], IN_TRAINING: clean[agrees[clean]]}
     for source, indices in rows.items():
         try:
-            return decide(said.prediction.scores[indices], false_alarm_rate, source)
+            return calibrate_scores(predicted.prediction.scores[indices], false_alarm_rate, source)
         except DataError:
             continue
     return None

@@ -49,7 +49,7 @@ class TrainSettings:
     """Seed of the training: initial weights, order, views, mixing."""
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
+        """Check that counts of epochs, steps and images are large enough."""
         if self.epochs < 1 or self.batch_size < 2 or self.evaluation_batch < 1:
             raise ConfigError("epochs and evaluation_batch must be at least 1, batch_size at least 2")
         if self.average_last < 1 or self.evaluate_every < 1:

@@ -36,7 +36,7 @@ class RuntimeSettings:
     """CPU threads of each process; 0 leaves PyTorch's choice."""
 
     def __post_init__(self) -> None:
-        """Refuse what no machine can do, before any work."""
+        """Check that counts are at least 1, and accelerator and precision are known."""
         if self.devices < 1 or self.num_nodes < 1:
             raise ConfigError("devices and num_nodes must be at least 1")
         if self.accelerator not in ACCELERATORS:

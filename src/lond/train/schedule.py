@@ -38,7 +38,7 @@ class OptimiserSettings:
     """Momentum (beta1 of Adam) after the constant epochs, if another than ``momentum``."""
 
     def __post_init__(self) -> None:
-        """Refuse names and values that mean nothing."""
+        """Check that optimiser and plan are known, and rates and lengths lie in their ranges."""
         if self.name not in ("sgd", "adam"):
             raise ConfigError(f"optimiser {self.name!r} is unknown; use 'sgd' or 'adam'")
         if self.plan not in PLANS:

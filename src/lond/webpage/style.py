@@ -1,4 +1,4 @@
-"""How verdicts and the names of strangers look: on every page, in a notebook and in figures the same."""
+"""How verdicts are drawn, and how untrusted names are made safe to show: one style for pages, notebooks and figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lond.types import Verdict
 
 
 @dataclass(frozen=True)
-class Look:
+class VerdictStyle:
     """How a verdict is shown: colours on a light and on a dark ground, its sign as text and in figures, its meaning."""
 
     colour: str
@@ -19,13 +19,13 @@ class Look:
     means: str
 
 
-LOOKS = {
-    Verdict.MISLABELLED: Look("#c24e00", "#ff9a52", "▲", "^", "belongs to another class"),
-    Verdict.FOREIGN: Look("#0069ab", "#62b5f5", "■", "s", "belongs to no known class"),
-    Verdict.DUPLICATE_CONFLICT: Look("#9c2f83", "#ec93d4", "◆", "D", "repeated under different labels"),
-    Verdict.UNLABELLED: Look("#00775a", "#45cfa3", "✚", "P", "had no label"),
-    Verdict.CLEAN: Look("#6d7b8a", "#8b9aab", "●", "o", "agrees with its label"),
-    Verdict.UNREADABLE: Look("#3c424d", "#c6ccd6", "✕", "X", "cannot be opened"),
+VERDICT_STYLES = {
+    Verdict.MISLABELLED: VerdictStyle("#c24e00", "#ff9a52", "▲", "^", "belongs to another class"),
+    Verdict.FOREIGN: VerdictStyle("#0069ab", "#62b5f5", "■", "s", "belongs to no known class"),
+    Verdict.DUPLICATE_CONFLICT: VerdictStyle("#9c2f83", "#ec93d4", "◆", "D", "repeated under different labels"),
+    Verdict.UNLABELLED: VerdictStyle("#00775a", "#45cfa3", "✚", "P", "had no label"),
+    Verdict.CLEAN: VerdictStyle("#6d7b8a", "#8b9aab", "●", "o", "agrees with its label"),
+    Verdict.UNREADABLE: VerdictStyle("#3c424d", "#c6ccd6", "✕", "X", "cannot be opened"),
 }
 """Every verdict, those first that a person should see first."""
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from lond.audit.correct.decisions import Choice, Decision, read_decisions
+from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions
 from lond.errors import DataError
 
 HEADER = "id,path,label,verdict,suggested_label,confidence,decision,new_label\n"
 
 
-def read(folder: Path, rows: str, header: str = HEADER) -> dict[str, Decision]:
+def read(folder: Path, rows: str, header: str = HEADER) -> dict[str, ReviewDecision]:
     path = folder / "decisions.csv"
     path.write_text(header + rows, encoding="utf-8", newline="")
     return read_decisions(path)
@@ -22,24 +22,24 @@ def test_all_decisions(tmp_path: Path) -> None:
         "d,d.png,cat,duplicate conflict,,,foreign,\ne,e.png,cat,clean,cat,1,,\n"
     )
     assert read(tmp_path, rows) == {
-        "a": Decision(Choice.ACCEPT, "", "mislabelled", "dog"),
-        "b": Decision(Choice.REJECT, "", "foreign"),
-        "c": Decision(Choice.RELABEL, "dog", "clean", "cat"),
-        "d": Decision(Choice.FOREIGN, "", "duplicate conflict"),
+        "a": ReviewDecision(Choice.ACCEPT, "", "mislabelled", "dog"),
+        "b": ReviewDecision(Choice.REJECT, "", "foreign"),
+        "c": ReviewDecision(Choice.RELABEL, "dog", "clean", "cat"),
+        "d": ReviewDecision(Choice.FOREIGN, "", "duplicate conflict"),
     }
 
 
 def test_apostrophes_of_the_page_are_undone(tmp_path: Path) -> None:
     rows = "'=a,'=a.png,'-cat,mislabelled,'+dog,0.9,accept,\n'@b,,,,,,relabel,'=new\n'quoted',,,,,,reject,\n"
     assert read(tmp_path, rows) == {
-        "=a": Decision(Choice.ACCEPT, "", "mislabelled", "+dog"),
-        "@b": Decision(Choice.RELABEL, "=new"),
-        "'quoted'": Decision(Choice.REJECT),
+        "=a": ReviewDecision(Choice.ACCEPT, "", "mislabelled", "+dog"),
+        "@b": ReviewDecision(Choice.RELABEL, "=new"),
+        "'quoted'": ReviewDecision(Choice.REJECT),
     }
 
 
 def test_a_file_that_a_spreadsheet_saved(tmp_path: Path) -> None:
-    assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": Decision(Choice.REJECT)}
+    assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": ReviewDecision(Choice.REJECT)}
 
 
 def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from lond.audit.correct import link_tree
 from lond.audit.correct.link_tree import CLASSES, write_link_tree
-from lond.audit.correct.plan import Action, Plan, PlannedImage
+from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
 from lond.data.read.folders import read_folder
 from lond.errors import ConfigError, DataError
 
@@ -52,7 +52,7 @@ def test_tree_holds_what_stays_and_leaves_the_originals(tmp_path: Path, link: An
     root = make(tmp_path / "source", "cat/1.png", "cat/2.png", "dog/1.png", "dog/3.png")
     os.utime(root / "cat/1.png", ns=(10**18, 10**18))
     before = state(root)
-    plan = Plan((
+    plan = CorrectionPlan((
         image("cat/1.png"), image("cat/2.png", "dog", Action.RELABEL), image("dog/1.png", "dog"),
         image("dog/3.png", "dog", Action.LEAVE_OUT), image("dog/3.png", "", name="bare"),
     ))  # fmt: skip
@@ -76,7 +76,7 @@ def test_an_empty_folder_and_an_empty_plan_are_fine(tmp_path: Path) -> None:
     root = make(tmp_path / "source")
     root.mkdir()
     (tmp_path / "tree").mkdir()
-    write_link_tree(tmp_path / "tree", Plan(()), root)
+    write_link_tree(tmp_path / "tree", CorrectionPlan(()), root)
     assert below(tmp_path / "tree") == [CLASSES]
 
 
@@ -88,15 +88,15 @@ def test_folders_that_may_not_be_used(tmp_path: Path, target: str) -> None:
     (tmp_path / "link").symlink_to(root)
     before = state(tmp_path)
     with pytest.raises(DataError, match="choose a"):
-        write_link_tree(tmp_path / target, Plan((image("cat/1.png"),)), root)
+        write_link_tree(tmp_path / target, CorrectionPlan((image("cat/1.png"),)), root)
     assert state(tmp_path) == before
 
 
 def test_a_missing_source_and_an_unknown_link(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no folder"):
-        write_link_tree(tmp_path / "tree", Plan(()), tmp_path / "missing")
+        write_link_tree(tmp_path / "tree", CorrectionPlan(()), tmp_path / "missing")
     with pytest.raises(ConfigError, match="symlink, hardlink, copy"):
-        write_link_tree(tmp_path / "tree", Plan(()), tmp_path, link="move")  # type: ignore[arg-type]
+        write_link_tree(tmp_path / "tree", CorrectionPlan(()), tmp_path, link="move")  # type: ignore[arg-type]
 
 
 @LINKS
@@ -112,19 +112,21 @@ def test_hostile_paths_lead_nowhere_and_write_nothing(tmp_path: Path, path: str,
     make(tmp_path, "secret.png")
     before = state(tmp_path)
     with pytest.raises(DataError, match="1 images cannot be linked, so nothing was written"):
-        write_link_tree(tmp_path / "tree", Plan((image("cat/1.png"), image(path, name="bad"))), root, link=link)
+        write_link_tree(
+            tmp_path / "tree", CorrectionPlan((image("cat/1.png"), image(path, name="bad"))), root, link=link
+        )
     assert state(tmp_path) == before
 
 
 def test_only_the_first_few_bad_paths_are_listed(tmp_path: Path) -> None:
     root = make(tmp_path / "source", "a.png")
     with pytest.raises(DataError, match="7 images.*and 2 others"):
-        write_link_tree(tmp_path / "tree", Plan(tuple(image(f"no{n}.png") for n in range(7))), root)
+        write_link_tree(tmp_path / "tree", CorrectionPlan(tuple(image(f"no{n}.png") for n in range(7))), root)
 
 
 def test_absolute_paths_within_the_source_are_fine(tmp_path: Path) -> None:
     root = make(tmp_path / "source", "a.png")
-    write_link_tree(tmp_path / "tree", Plan((image(str(root / "a.png")),)), root)
+    write_link_tree(tmp_path / "tree", CorrectionPlan((image(str(root / "a.png")),)), root)
     assert below(tmp_path / "tree") == ["cat/a.png", CLASSES]
 
 
@@ -151,7 +153,7 @@ HOSTILE = (
 def test_hostile_class_names(tmp_path: Path, link: Any) -> None:
     root = make(tmp_path / "source", *(f"{number}.png" for number in range(len(HOSTILE))))
     before = state(root)
-    plan = Plan(tuple(image(f"{number}.png", label) for number, label in enumerate(HOSTILE)))
+    plan = CorrectionPlan(tuple(image(f"{number}.png", label) for number, label in enumerate(HOSTILE)))
     tree = write_link_tree(tmp_path / "tree", plan, root, link=link)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["source", "tree"]
     assert state(root) == before
@@ -170,7 +172,7 @@ def test_hostile_class_names(tmp_path: Path, link: Any) -> None:
 def test_names_that_collide_get_a_suffix(tmp_path: Path) -> None:
     root = make(tmp_path / "source", "a/1.png", "b/1.png", "c/1.PNG", "d/1.jpg", "e/.1.png", "f/" + "ü" * 120 + ".png")
     paths = [str(path.relative_to(root)) for path in sorted(root.rglob("*.*"))]
-    tree = write_link_tree(tmp_path / "tree", Plan(tuple(image(path) for path in paths)), root)
+    tree = write_link_tree(tmp_path / "tree", CorrectionPlan(tuple(image(path) for path in paths)), root)
     names = [place.removeprefix("cat/") for place in tree.files.values()]
     assert names[:5] == ["1.png", "1_2.png", "1_3.PNG", "1.jpg", "_1.png"]
     assert len({name.casefold() for name in names}) == 6
@@ -185,7 +187,7 @@ def test_file_names_that_are_not_utf8(tmp_path: Path) -> None:
     odd = os.fsdecode(b"caf\xe9.png")
     (root / "a.png").rename(root / odd)
     for number, path in enumerate((odd, "caf\\udce9.png")):
-        tree = write_link_tree(tmp_path / f"tree{number}", Plan((image(path, name="a"),)), root)
+        tree = write_link_tree(tmp_path / f"tree{number}", CorrectionPlan((image(path, name="a"),)), root)
         assert tree.files == {"a": "cat/caf_udce9.png"}
         assert (tmp_path / f"tree{number}" / tree.files["a"]).is_file()
 
@@ -194,7 +196,7 @@ def test_links_within_the_source_are_followed(tmp_path: Path) -> None:
     root = make(tmp_path / "source", "a.png")
     (root / "b.png").symlink_to("a.png")
     for link in ("symlink", "hardlink", "copy"):
-        write_link_tree(tmp_path / link, Plan((image("b.png"),)), root, link=link)  # type: ignore[arg-type]
+        write_link_tree(tmp_path / link, CorrectionPlan((image("b.png"),)), root, link=link)  # type: ignore[arg-type]
         assert (tmp_path / link / "cat" / "b.png").read_bytes() == (root / "a.png").read_bytes()
     assert not (tmp_path / "hardlink" / "cat" / "b.png").is_symlink()
 
@@ -210,7 +212,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setitem(link_tree._MAKERS, "symlink", fail)
     with pytest.raises(DataError, match="no room.*link='copy'"):
-        write_link_tree(tmp_path / "tree", Plan((image("a.png"), image("b.png"))), root)
+        write_link_tree(tmp_path / "tree", CorrectionPlan((image("a.png"), image("b.png"))), root)
     assert state(tmp_path) == before
 
 
@@ -218,5 +220,5 @@ def test_what_another_attempt_left_is_not_removed(tmp_path: Path) -> None:
     root = make(tmp_path / "source", "a.png")
     make(tmp_path / "tree.unfinished", "mine.png")
     with pytest.raises(DataError, match="remove it first"):
-        write_link_tree(tmp_path / "tree", Plan((image("a.png"),)), root)
+        write_link_tree(tmp_path / "tree", CorrectionPlan((image("a.png"),)), root)
     assert (tmp_path / "tree.unfinished" / "mine.png").is_file()

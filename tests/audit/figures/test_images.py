@@ -15,7 +15,7 @@ from audit.result_samples import make_audit, many_classes, nasty_audit, one_imag
 
 from lond.audit import Audit
 from lond.errors import ConfigError, MissingDependencyError
-from lond.webpage.style import LOOKS
+from lond.webpage.style import VERDICT_STYLES
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install matplotlib")
 
@@ -75,10 +75,10 @@ def test_margins_show_each_verdict_in_its_own_colour_and_marker(found: Audit) ->
     figure = found.plot_margins()
     points = {c.get_label().rsplit(" (", 1)[0]: c for c in figure.axes[0].collections if "(" in c.get_label()}
     # Unreadable images have no margins.
-    assert set(points) == {str(verdict) for verdict in LOOKS} - {"unreadable"}
-    for verdict, look in LOOKS.items():
+    assert set(points) == {str(verdict) for verdict in VERDICT_STYLES} - {"unreadable"}
+    for verdict, style in VERDICT_STYLES.items():
         if verdict in points:
-            assert matplotlib.colors.to_hex(points[verdict].get_facecolor()[0]) == look.colour
+            assert matplotlib.colors.to_hex(points[verdict].get_facecolor()[0]) == style.colour
             assert len(points[verdict].get_offsets()) == found.counts[verdict]
     assert "no image has margins" in texts(one_image().plot_margins())
 
@@ -93,32 +93,6 @@ def test_scores_show_all_images_and_the_threshold(found: Audit) -> None:
     same = replace(found, table=replace(found.table, foreign_score=(0.5,) * 300))
     assert sum(patch.get_height() for patch in same.plot_scores().axes[0].patches) == 300
     assert "no image has a foreign score" in texts(one_image().plot_scores())
-
-
-def test_rates_show_the_worst_classes_first(found: Audit) -> None:
-    labels = [text.get_text() for text in found.plot_rates().axes[0].get_yticklabels()]
-    assert labels[0] == "truck"
-    assert len(labels) == 10
-    figure = many_classes(100).plot_rates()
-    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert labels[:2] == ["class 99", "class 98"]
-    assert len(labels) == 30
-    assert "the 30 worst of 100 classes" in texts(figure)
-    # Nothing is known of foreign images.
-    assert len(figure.axes) == 1
-    assert len(many_classes(100).plot_rates(most=5).axes[0].get_yticklabels()) == 5
-    assert "no rates were estimated" in texts(one_image().plot_rates())
-    assert "no rates were estimated" in texts(replace(found, summary={}).plot_rates())
-
-
-def test_confusions_show_the_classes_most_involved() -> None:
-    figure = many_classes(60).plot_confusions()
-    assert len(figure.axes[0].get_yticklabels()) == 20
-    assert any("the 20 most involved of 60 classes" in text for text in texts(figure))
-    (axis,) = one_image().plot_confusions().axes
-    assert [text.get_text() for text in axis.get_xticklabels()] == ["cat", "dog"]
-    assert [text.get_text() for text in axis.texts] == ["1"]
-    assert "no image was judged mislabelled" in texts(one_image("clean").plot_confusions())
 
 
 def test_the_map_leaves_out_what_has_no_place(found: Audit) -> None:
@@ -145,15 +119,9 @@ def test_a_gallery_shows_the_surest_images(found: Audit) -> None:
             found.show(**wrong)
 
 
-def test_a_dollar_in_a_name_is_a_dollar() -> None:
-    labels = [text for text in nasty_audit().plot_rates().axes[0].get_yticklabels() if "$" in text.get_text()]
-    assert len(labels) == 2
-    assert not any(label.get_parse_math() for label in labels)
-
-
 def test_without_matplotlib_it_says_what_to_install(found: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("canvas", "figures", "class_figures"):
-        monkeypatch.delitem(sys.modules, f"lond.audit.{name}", raising=False)
+    for name in ("canvas", "classes", "images"):
+        monkeypatch.delitem(sys.modules, f"lond.audit.figures.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for plot in PLOTS.values():
         with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[plots\]'"):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from lond.audit.judge.deciding import make_decision
 from lond.audit.judge.learn import Learned, unit_features
+from lond.audit.judge.out_of_fold import calibrate_out_of_fold
 from lond.identify import negative_margin
 from lond.presets.features import on_features
 from lond.types import UNLABELLED, Prediction
@@ -24,7 +24,7 @@ def test_features_are_unit_means_of_the_views() -> None:
 def learned(probabilities: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor) -> Learned:
     prediction = Prediction(probabilities, scores, torch.zeros(len(scores), 1), probabilities)
     none = torch.zeros(len(scores))
-    return Learned(None, prediction, none, none, none, none, none, make_decision(labels, prediction, 0.05))  # type: ignore[arg-type]
+    return Learned(None, prediction, none, none, none, none, none, calibrate_out_of_fold(labels, prediction, 0.05))  # type: ignore[arg-type]
 
 
 def test_p_values_within_a_class_are_ranks_among_its_own_known_images() -> None:
@@ -42,7 +42,7 @@ def test_p_values_within_a_class_are_ranks_among_its_own_known_images() -> None:
 def test_without_a_decision_there_are_no_p_values() -> None:
     labels = torch.tensor([0, 1])
     found = learned(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, 2.0]), labels)
-    assert found.decision is None
+    assert found.calibration is None
     assert found.class_p_values(labels).isnan().all()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import colorsys
 import math
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from lond.audit.page.write import Page
+from lond.audit.page.write import ReviewPage
 from lond.audit.table import AuditTable
 
 CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -29,6 +31,18 @@ HOSTILE = (
     "<!--{{DATA}}&amp;.png",
     "long" + "x" * 4000 + ".png",
 )
+
+
+def numbers(column: dict[str, Any]) -> np.ndarray:
+    """Return the numbers of a column of the page."""
+    return np.frombuffer(base64.b64decode(column["data"]), dtype=f"<{column['type']}")
+
+
+def texts(column: dict[str, Any]) -> list[str]:
+    """Return the texts of a column of the page."""
+    if column["type"] == "plain":
+        return list(column["values"])
+    return [column["values"][code] for code in numbers(column["codes"])]
 
 
 def make_table(rows: int, *, seed: int = 0, names: tuple[str, ...] = ()) -> AuditTable:
@@ -119,11 +133,13 @@ def make_summary(table: AuditTable) -> dict[str, object]:
     }
 
 
-def make_page(rows: int, *, names: tuple[str, ...] = (), side: int = 96, title: str = "Audit of my images") -> Page:
+def make_page(
+    rows: int, *, names: tuple[str, ...] = (), side: int = 96, title: str = "Audit of my images"
+) -> ReviewPage:
     """Return a page with all parts."""
     table = make_table(rows, names=names)
     unreadable = [verdict == "unreadable" for verdict in table.verdict]
-    return Page(
+    return ReviewPage(
         title=title,
         table=table,
         class_names=CLASSES,

@@ -16,7 +16,7 @@ import pytest
 from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, make_thumbnail
 from PIL import Image
 
-from lond.audit.page.write import Page, write_page
+from lond.audit.page.write import ReviewPage, write_page
 from lond.io.csv_files import printable, undo_neutralise
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
@@ -115,7 +115,7 @@ def visit(browser: Any) -> Iterator[Any]:
     assert [fault for each in visits for fault in each.faults] == []
 
 
-def written(folder: Path, page: Page, **options: Any) -> Path:
+def written(folder: Path, page: ReviewPage, **options: Any) -> Path:
     path = folder / "page.html"
     write_page(path, page, **options)
     return path
@@ -281,7 +281,7 @@ def test_an_undecided_filter_moves_on_by_itself(visit: Any, usual: Path) -> None
 
 def test_a_clean_image_keeps_its_label_when_accepted(visit: Any, tmp_path: Path) -> None:
     table = replace(make_table(1), verdict=("clean",), label=("cat",), suggested_label=("dog",))
-    seen = visit(written(tmp_path, Page("One", table, CLASSES, {}, None, lambda row: None)))
+    seen = visit(written(tmp_path, ReviewPage("One", table, CLASSES, {}, None, lambda row: None)))
     seen.choose(0)
     seen.page.keyboard.press("a")
     row = seen.download()[1][0]
@@ -347,7 +347,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
         confidence=(math.nan, math.nan, 0.97, math.nan),
         p_value=(0.08, 0.0004, 0.5, math.nan),
     )
-    seen = visit(written(tmp_path, Page("Few", table, CLASSES, {}, None, lambda row: None)))
+    seen = visit(written(tmp_path, ReviewPage("Few", table, CLASSES, {}, None, lambda row: None)))
     seen.page.select_option("#group", "")
     numbers = [seen.text(f'.tile[aria-posinset="{place}"] .number') for place in (1, 2, 3, 4)]
     assert numbers == ["p < 0.001", "97 %", "p 0.08", "–"]
@@ -409,7 +409,7 @@ def test_members_of_a_conflict_stand_side_by_side(visit: Any, tmp_path: Path) ->
         confidence=tuple(0.5 + 0.04 * row for row in range(12)),
         duplicate_of=tuple(table.id[copies[row]] if row in copies else "" for row in range(12)),
     )
-    seen = visit(written(tmp_path, Page("Copies", table, CLASSES, {}, None, lambda row: None)))
+    seen = visit(written(tmp_path, ReviewPage("Copies", table, CLASSES, {}, None, lambda row: None)))
     for group in ("class", "", "suggested"):
         seen.page.select_option("#group", group)
         places = [next(row for row in range(12) if f"_{row:05d}" in label) for label in seen.tiles()]
@@ -450,7 +450,7 @@ def test_rates_say_what_they_are_shares_of(visit: Any, tmp_path: Path) -> None:
 def test_long_labels_wrap_and_are_whole_in_the_title(visit: Any, tmp_path: Path) -> None:
     names = ("a label of some length", "another rather long label")
     table = replace(make_table(1), verdict=("mislabelled",), label=names[:1], suggested_label=names[1:])
-    seen = visit(written(tmp_path, Page("One", table, names, {}, None, lambda row: None)))
+    seen = visit(written(tmp_path, ReviewPage("One", table, names, {}, None, lambda row: None)))
     assert " → ".join(names) in seen.page.get_attribute(".tile .main", "title")
     old, new = (seen.page.locator(f".tile .{part}").bounding_box() for part in ("from", "to"))
     assert new["y"] >= old["y"] + old["height"] - 1
@@ -538,7 +538,7 @@ def test_import_takes_other_files_and_says_what_is_wrong(visit: Any, usual: Path
     assert "not imported: a quoted cell has no end" in seen.said()
 
 
-def hostile_page() -> Page:
+def hostile_page() -> ReviewPage:
     page = make_page(60, names=HOSTILE, title="<img src=x onerror=window.__hacked=1>")
     labels = tuple(HOSTILE[row % len(HOSTILE)] for row in range(60))
     verdicts = ("mislabelled",) * 30 + page.table.verdict[30:]
@@ -608,7 +608,7 @@ def test_bidirectional_marks_and_line_ends_are_made_visible(visit: Any, tmp_path
 def test_empty_states_say_what_is_not_there(visit: Any, tmp_path: Path) -> None:
     table = make_table(80)
     table = table.take([row for row, verdict in enumerate(table.verdict) if verdict == "clean"])
-    seen = visit(written(tmp_path, Page("Clean", table, CLASSES, {}, None, lambda row: None)))
+    seen = visit(written(tmp_path, ReviewPage("Clean", table, CLASSES, {}, None, lambda row: None)))
     seen.page.locator(".chip", has_text="foreign").click()
     assert "No image was judged foreign." in seen.text("#gallery-empty")
     seen.page.click("#gallery-empty button")
@@ -619,7 +619,7 @@ def test_empty_states_say_what_is_not_there(visit: Any, tmp_path: Path) -> None:
     assert "No image was judged mislabelled." in seen.text("#panel-overview")
     seen.page.click("#tab-about")
     assert "left out" in seen.text("#panel-about")
-    nothing = visit(written(tmp_path, Page("Nothing", table.take([]), (), {}, [], lambda row: None)), "overview")
+    nothing = visit(written(tmp_path, ReviewPage("Nothing", table.take([]), (), {}, [], lambda row: None)), "overview")
     assert "The table has no images." in nothing.text("#panel-overview")
     nothing.page.click("#tab-review")
     nothing.page.keyboard.press("j")

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, make_thumbnail
+from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, numbers, texts
 from PIL import Image
 
-from lond.audit.page.columns import encode_columns, encode_positions, plain_json, sureness, suspicion_order
-from lond.audit.page.sprites import SIDES, make_sprites
-from lond.audit.page.write import SCRIPTS, Page, PageSize, write_page
+from lond.audit.page.columns import suspicion_order
+from lond.audit.page.sprites import SIDES
+from lond.audit.page.write import SCRIPTS, PageSize, ReviewPage, write_page
 from lond.errors import DataError
-
-TYPES = {"f4": "<f4", "i4": "<i4", "u2": "<u2", "u1": "u1"}
 
 
 def read(path: Path) -> tuple[str, dict[str, Any]]:
@@ -30,82 +28,9 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     return text, json.loads(data[0])
 
 
-def numbers(column: dict[str, Any]) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(column["data"]), dtype=TYPES[column["type"]])
-
-
-def texts(column: dict[str, Any]) -> list[str]:
-    return (
-        column["values"] if column["type"] == "plain" else [column["values"][code] for code in numbers(column["codes"])]
-    )
-
-
 def sheets(text: str) -> list[Image.Image]:
     found = re.findall(r'<script type="text/plain" id="sheet-\d+">([^<]*)</script>', text)
     return [Image.open(io.BytesIO(base64.b64decode(sheet))) for sheet in found]
-
-
-def test_columns_decode_to_the_table() -> None:
-    table = make_table(300, names=HOSTILE)
-    columns = json.loads(plain_json(encode_columns(table, CLASSES)))
-    labels = [*columns["labels"], ""]
-    assert tuple(texts(columns["id"])) == table.id
-    assert tuple(texts(columns["path"])) == table.path
-    assert tuple(texts(columns["verdict"])) == table.verdict
-    assert tuple(texts(columns["reason"])) == table.reason
-    assert tuple(labels[code] for code in numbers(columns["label"])) == table.label
-    assert tuple(labels[code] for code in numbers(columns["suggested_label"])) == table.suggested_label
-    assert labels[: len(CLASSES)] == list(CLASSES)
-    np.testing.assert_allclose(numbers(columns["foreign_score"]), np.asarray(table.foreign_score, dtype=np.float32))
-    width = columns["neighbours"]["width"]
-    near = numbers(columns["neighbours"]).reshape(-1, width)
-    assert tuple(tuple(table.id[at] for at in line) for line in near) == table.neighbours
-    repeats = ["" if at < 0 else table.id[at] for at in numbers(columns["duplicate_of"])]
-    assert tuple(repeats) == table.duplicate_of
-
-
-def test_ids_of_other_tables_are_named() -> None:
-    table = make_table(10)
-    table = replace(table, neighbours=(("elsewhere", table.id[2]), *table.neighbours[1:]))
-    columns = encode_columns(table, CLASSES)
-    near = numbers(columns["neighbours"]).reshape(10, -1)
-    assert near[0, :3].tolist() == [10, 2, -1] and columns["strangers"] == ["elsewhere"]
-
-
-def test_equal_paths_are_stored_once_and_many_texts_need_wide_codes() -> None:
-    table = make_table(700)
-    assert encode_columns(replace(table, path=table.id), CLASSES)["path"] == {"type": "same", "as": "id"}
-    reasons = tuple(f"reason {row // 2}" for row in range(700))
-    column = encode_columns(replace(table, reason=reasons), CLASSES)["reason"]
-    assert column["codes"]["type"] == "u2" and tuple(texts(column)) == reasons
-
-
-def test_positions_fit_the_unit_square_and_lost_ones_are_nan() -> None:
-    points = numbers(encode_positions([(0, 10), (4, 12), (math.inf, 0), (2, 11)])).reshape(-1, 2)
-    np.testing.assert_allclose(points[[0, 1, 3]], [[0, 0.25], [1, 0.75], [0.5, 0.5]])
-    assert np.isnan(points[2]).all()
-    assert numbers(encode_positions([(3, 3)])).tolist() == [0.5, 0.5]
-    assert numbers(encode_positions([])).tolist() == []
-
-
-def test_sureness_is_one_minus_the_p_value_of_foreign_images() -> None:
-    table = replace(
-        make_table(4),
-        verdict=("foreign", "foreign", "mislabelled", "clean"),
-        confidence=(0.1, 0.2, 0.3, 0.4),
-        p_value=(0.01, math.nan, 0.5, 0.5),
-    )
-    np.testing.assert_allclose(sureness(table), [0.99, 0.2, 0.3, 0.4], rtol=1e-6)
-    assert suspicion_order(table) == [0, 2, 1, 3]
-
-
-def test_doubtful_clean_images_come_before_sure_ones_and_unreadable_last() -> None:
-    table = replace(
-        make_table(5),
-        verdict=("unreadable", "clean", "clean", "unlabelled", "duplicate conflict"),
-        confidence=(math.nan, 0.9, 0.4, 0.5, math.nan),
-    )
-    assert suspicion_order(table) == [4, 3, 2, 1, 0]
 
 
 def test_page_is_one_bounded_file_without_addresses(tmp_path: Path) -> None:
@@ -150,7 +75,7 @@ def test_hostile_names_stay_inside_the_data(tmp_path: Path) -> None:
 
 def test_missing_parts_and_odd_numbers_are_allowed(tmp_path: Path) -> None:
     empty = replace(make_table(9).take([]))
-    page = Page("Nothing", empty, (), {}, None, lambda row: None)
+    page = ReviewPage("Nothing", empty, (), {}, None, lambda row: None)
     assert write_page(tmp_path / "empty.html", page) == PageSize((tmp_path / "empty.html").stat().st_size, 0, 0)
     odd = {
         "images": np.int64(3),
@@ -201,21 +126,6 @@ def test_most_suspicious_images_come_first_where_not_all_fit(tmp_path: Path) -> 
     assert [row for row in suspicion_order(page.table) if slots[row] >= 0] == suspicion_order(page.table)[
         : size.thumbnails
     ]
-
-
-def test_no_side_is_larger_than_the_pictures() -> None:
-    sprites = make_sprites(range(20), lambda row: make_thumbnail(row, 28), budget=10**6)
-    assert sprites.side == 32 and sprites.sizes[1].tolist() == [28, 28] and sprites.count == 20
-
-
-def test_pictures_that_fail_or_are_no_rgb_do_not_stop_the_page() -> None:
-    def thumbnails(row: int) -> Image.Image | None:
-        if row == 0:
-            raise DataError("cannot be read")
-        return None if row == 1 else make_thumbnail(row).convert("L" if row == 2 else "RGBA")
-
-    sprites = make_sprites(range(5), thumbnails, budget=10**6)
-    assert (sprites.slots >= 0).tolist() == [False, False, True, True, True]
 
 
 def test_table_that_does_not_fit_says_what_to_do(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lond.data.augment.augmix import DEPTH, RANGES, SIGNED_RANGES, WIDTH, Mixture, apply_mixture, augmix, draw_augmix
-from lond.data.augment.plans import OPS, Plan, apply_plan
+from lond.data.augment.plans import OPS, AugmentationPlan, apply_plan
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -80,7 +80,7 @@ def test_the_mixture_equals_the_loop(shape: tuple[int, ...]) -> None:
         mixed = mixture.weights[0, number] * image.double()
         for chain in range(WIDTH):
             row = chain * len(images) + number
-            single = Plan(plan.ops[row, None], plan.values[row, None], plan.centres[row, None])
+            single = AugmentationPlan(plan.ops[row, None], plan.values[row, None], plan.centres[row, None])
             mixed += mixture.weights[1 + chain, number] * apply_plan(image[None], single)[0].double()
         assert (got[number].double() - mixed).abs().max() <= 0.5 + 1e-3
 
@@ -97,7 +97,7 @@ def test_blank_images_do_not_fade() -> None:
     """Weights that sum to one leave a grey image grey, unlike a mixture that drops two of the chains."""
     images = torch.full((200, 1, 8, 8), 128, dtype=torch.uint8)
     chains = draw_augmix(200, seeded(6)).chains
-    nothing = Plan(torch.full_like(chains.ops, len(OPS)), chains.values, chains.centres)
+    nothing = AugmentationPlan(torch.full_like(chains.ops, len(OPS)), chains.values, chains.centres)
     assert torch.equal(apply_mixture(images, Mixture(nothing, draw_augmix(200, seeded(7)).weights)), images)
 
 

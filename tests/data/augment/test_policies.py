@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lond.data.augment import colour
 from lond.data.augment.geometry import affine, affine_matrix
-from lond.data.augment.plans import GEOMETRIC, OPS, SIGNED, Plan, apply_plan
+from lond.data.augment.plans import GEOMETRIC, OPS, SIGNED, AugmentationPlan, apply_plan
 from lond.data.augment.policies import (
     AUTOAUGMENT_CIFAR10,
     RANGES,
@@ -116,7 +116,7 @@ def test_every_op_survives_its_extremes(level: int, channels: int) -> None:
     signs = torch.tensor([1.0, -1.0]).repeat_interleave(15)
     signs[15 + SIGNED :] = 1
     values = torch.tensor([RANGES[OPS[number]][level == 9] for number in ops.flatten().tolist()]) * signs
-    result = apply_plan(images, Plan(ops, values[:, None], torch.full((30, 1, 2), 0.5)))
+    result = apply_plan(images, AugmentationPlan(ops, values[:, None], torch.full((30, 1, 2), 0.5)))
     assert result.shape == images.shape
     if level == 0:
         changing = {"invert", "autocontrast", "equalize"}

@@ -9,14 +9,17 @@ from typing import Any
 from lond.paper import experiment
 from lond.paper.reproduce.filters import chosen_cells
 from lond.paper.reproduce.planning import RunPlan, plan_experiment
-from lond.paper.reproduce.scales import Scale
 from lond.presets.scales import Places
 from lond.results.batch import Outcome
-from lond.results.records import DetectorRecord, Record, Seeds
+from lond.results.records import DetectorRecord, PaperScale, Record, Seeds
 
 
 def made_plan(
-    name: str, scale: Scale = "smoke", cells: Sequence[str] = (), seeds: Sequence[int] = (0,), out: Path = Path("out")
+    name: str,
+    scale: PaperScale = "smoke",
+    cells: Sequence[str] = (),
+    seeds: Sequence[int] = (0,),
+    out: Path = Path("out"),
 ) -> RunPlan:
     wanted = experiment(name)
     places = Places("data", out / "web-digits")

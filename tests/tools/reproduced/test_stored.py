@@ -9,7 +9,7 @@ import pytest
 from paper.reproduce.finished import finished_records
 from paper.reproduce.made import made_plan
 from results.run_samples import write_run
-from tools.reproduced.stored import Found, found_of, shared_draws
+from tools.reproduced.stored import CellRuns, found_of, shared_draws
 
 from lond.config import with_overrides
 from lond.paper import EXPERIMENTS
@@ -44,8 +44,8 @@ def test_other_settings_are_no_run_of_a_cell(tmp_path: Path) -> None:
     changed = with_overrides(plain, {"settings.mixup": "0.5"})
     record = record_of(write_run(tmp_path / "a", plain))
     assert found_of(cell, "frozen", [record]).runs == {0: record}
-    assert found_of(cell, "frozen", [record_of(write_run(tmp_path / "b", changed))]) == Found()
-    assert found_of(cell, "full", [record]) == Found()
+    assert found_of(cell, "frozen", [record_of(write_run(tmp_path / "b", changed))]) == CellRuns()
+    assert found_of(cell, "full", [record]) == CellRuns()
 
 
 def test_mini80_needs_no_preset_to_know_its_changes(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class NearSettings:
     max_bits: int = 12
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
+        """Check that the threshold lies in (0, 1] and the other limits are in range."""
         if not 0 < self.threshold <= 1 or self.apart <= 0 or self.neighbours < 1 or self.max_bits < 0:
             raise ConfigError(f"need 0 < threshold <= 1, apart > 0, neighbours >= 1 and max_bits >= 0, got {self}")
 

@@ -9,16 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.correct.decisions import Choice, Decision, read_decisions
+from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions
 from lond.audit.correct.link_tree import write_link_tree
-from lond.audit.correct.plan import Action, Plan, PlannedImage
+from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
 from lond.audit.table import AuditTable
 from lond.errors import ConfigError, DataError
 from lond.io.csv_files import write_rows
 from lond.types import Verdict
 
 __all__ = [
-    "Choice", "Decision", "Plan", "plan_corrections", "read_decisions", "write_corrected_csv",
+    "Choice",
+    "CorrectionPlan",
+    "ReviewDecision",
+    "plan_corrections",
+    "read_decisions",
+    "write_corrected_csv",
     "write_link_tree",
 ]  # fmt: skip
 
@@ -37,7 +42,7 @@ class _Rules:
 
 def plan_corrections(
     table: AuditTable,
-    decisions: Mapping[str, Decision] | None = None,
+    decisions: Mapping[str, ReviewDecision] | None = None,
     *,
     min_confidence: float = 0.9,
     drop_foreign: bool = True,
@@ -45,7 +50,7 @@ def plan_corrections(
     keep_undecided: bool = True,
     drop_copies: bool = False,
     allow_new_labels: bool = False,
-) -> Plan:
+) -> CorrectionPlan:
     """Return what becomes of every image; a person's decision wins over the table, but for unreadable images.
 
     Without a decision, unreadable images and duplicates with conflicting labels are left out.
@@ -73,10 +78,10 @@ def plan_corrections(
     for row in table.rows():
         decision = decisions.get(row["id"])
         images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
-    return Plan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
+    return CorrectionPlan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
 
 
-def write_corrected_csv(path: Path, plan: Plan, root: Path | None = None, *, overwrite: bool = False) -> None:
+def write_corrected_csv(path: Path, plan: CorrectionPlan, root: Path | None = None, *, overwrite: bool = False) -> None:
     """Write the images that stay, with their labels, as a table that ``lond train`` can read; atomically.
 
     Text is written as it is, also such as a spreadsheet would take for a formula: this table is for programs.
@@ -106,7 +111,7 @@ def write_corrected_csv(path: Path, plan: Plan, root: Path | None = None, *, ove
     write_rows(path, COLUMNS, rows, as_is=COLUMNS)
 
 
-def _check(table: AuditTable, decisions: Mapping[str, Decision], allow_new_labels: bool) -> None:
+def _check(table: AuditTable, decisions: Mapping[str, ReviewDecision], allow_new_labels: bool) -> None:
     strange = {*table.verdict} - {str(verdict) for verdict in Verdict}
     if strange:
         raise DataError(f"the table has verdicts that there are none of: {_few(sorted(strange))}")
@@ -142,7 +147,7 @@ def _image(row: dict[str, Any], action: Action, why: str, label: str | None = No
     return PlannedImage(row["id"], row["path"], given, given if label is None else label, action, why)
 
 
-def _by_person(row: dict[str, Any], decision: Decision) -> PlannedImage:
+def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     if row["verdict"] == Verdict.UNREADABLE:
         return _image(row, Action.LEAVE_OUT, "unreadable")
     if decision.choice == Choice.FOREIGN:
@@ -182,7 +187,7 @@ def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
 
 
 def _without_copies(
-    table: AuditTable, images: list[PlannedImage], decisions: Mapping[str, Decision]
+    table: AuditTable, images: list[PlannedImage], decisions: Mapping[str, ReviewDecision]
 ) -> tuple[PlannedImage, ...]:
     """Leave one of the images that repeat each other, and those on which a person decided."""
     repeats = dict(zip(table.id, table.duplicate_of, strict=True))

@@ -21,7 +21,7 @@ class Choice(StrEnum):
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReviewDecision:
     """A person's choice, and the verdict and suggestion it was made on ("" where not known).
 
     ``new_label`` is the label to give where the choice is to relabel.
@@ -41,13 +41,13 @@ class Decision:
         return self.suggested_label or None if accepts else None
 
 
-def read_decisions(path: Path) -> dict[str, Decision]:
+def read_decisions(path: Path) -> dict[str, ReviewDecision]:
     """Return id -> decision from a CSV file with the columns id, decision and new_label; undecided rows are left out.
 
     Raises:
         DataError: the file is not one of decisions, or a row contradicts itself or another.
     """
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, ReviewDecision] = {}
     for number, row in enumerate(read_rows(path, ("id", "decision"), "a file of decisions from the audit's page"), 1):
         where = f"{path}, row {number} ({row['id'][:80]!r})"
         decision = _decision(row, where)
@@ -58,7 +58,7 @@ def read_decisions(path: Path) -> dict[str, Decision]:
     return decisions
 
 
-def _decision(row: dict[str, str], where: str) -> Decision | None:
+def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:
     word, new_label = row["decision"].strip().lower(), row.get("new_label", "")
     if not word:
         return None
@@ -68,4 +68,4 @@ def _decision(row: dict[str, str], where: str) -> Decision | None:
         raise DataError(f"{where}: to relabel an image needs a new_label")
     if row.get("verdict", "") not in ("", *Verdict):
         raise DataError(f"{where}: {row['verdict'][:40]!r} is not a verdict; leave it as the page wrote it")
-    return Decision(Choice(word), new_label, row.get("verdict", ""), row.get("suggested_label", ""))
+    return ReviewDecision(Choice(word), new_label, row.get("verdict", ""), row.get("suggested_label", ""))

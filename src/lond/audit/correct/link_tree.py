@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from lond.audit.correct.plan import Plan
+from lond.audit.correct.plan import CorrectionPlan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
 from lond.errors import ConfigError, DataError
@@ -30,7 +30,7 @@ class LinkTree:
     unlabelled: tuple[str, ...] = ()
 
 
-def write_link_tree(folder: Path, plan: Plan, root: Path, *, link: Link = "symlink") -> LinkTree:
+def write_link_tree(folder: Path, plan: CorrectionPlan, root: Path, *, link: Link = "symlink") -> LinkTree:
     """Write ``folder/<class>/<image>`` for every image that stays, and a table of the class folders.
 
     All is checked before anything is written, and the tree appears at once or not at all. Images without a label belong
@@ -83,7 +83,7 @@ def _check_folders(source: Path, target: Path) -> None:
         raise DataError(f"{target} is not empty; choose a new folder")
 
 
-def _sources(plan: Plan, source: Path) -> dict[str, str]:
+def _sources(plan: CorrectionPlan, source: Path) -> dict[str, str]:
     """Return id -> absolute path of every image to link."""
     found, wrong = {}, []
     for image in plan.kept:
@@ -112,7 +112,7 @@ def _locate(path: str, source: Path) -> str:
     raise DataError("there is no such file")
 
 
-def _layout(plan: Plan, files: dict[str, str]) -> LinkTree:
+def _layout(plan: CorrectionPlan, files: dict[str, str]) -> LinkTree:
     """Give every class a folder and every image a name in it."""
     folder_names, folders = NameBook(CLASSES), {}
     books: dict[str, NameBook] = {}

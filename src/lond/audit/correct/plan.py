@@ -31,7 +31,7 @@ class PlannedImage:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CorrectionPlan:
     """What becomes of N images, in the order of the audit's table."""
 
     images: tuple[PlannedImage, ...]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lond.audit.contents import AuditContents
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
-from lond.audit.found import Found
 from lond.audit.page.style import RATES, Rate, class_rates, read_rate
 from lond.types import Verdict
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 MOST_CLASSES = 30
 """Most classes in the figure of rates."""
@@ -20,7 +20,7 @@ MOST_CONFUSED = 20
 """Most classes in the matrix."""
 
 
-def plot_rates(found: Found, *, most: int = MOST_CLASSES) -> AuditFigure:
+def plot_rates(found: AuditContents, *, most: int = MOST_CLASSES) -> AuditFigure:
     """Draw the estimated shares of wrong labels and of foreign images by class, the worst on top, with intervals.
 
     The dashed lines are the shares in the whole set. Of more than ``most`` classes, the worst are drawn.
@@ -37,7 +37,7 @@ def plot_rates(found: Found, *, most: int = MOST_CLASSES) -> AuditFigure:
         axes = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
         for axis, kind in zip(axes, kinds, strict=True):
             name, verdict = RATES[kind]
-            _bars(axis, [rates[kind] for _, rates in drawn], LOOKS[verdict].colour)
+            _bars(axis, [rates[kind] for _, rates in drawn], VERDICT_STYLES[verdict].colour)
             overall = read_rate(found.summary.get("rates"), kind)
             axis.set_title(f"{name}: {overall}" if overall else name)
             if overall:
@@ -62,7 +62,7 @@ def _bars(axis: Any, rates: list[Rate | None], colour: str) -> None:
     axis.set_axisbelow(True)
 
 
-def plot_confusions(found: Found, *, most: int = MOST_CONFUSED) -> AuditFigure:
+def plot_confusions(found: AuditContents, *, most: int = MOST_CONFUSED) -> AuditFigure:
     """Draw which given label should be which other one, by the verdicts; the ``most`` involved classes only."""
     pairs = _confused(found)
     weight: Counter[str] = Counter()
@@ -87,14 +87,14 @@ def plot_confusions(found: Found, *, most: int = MOST_CONFUSED) -> AuditFigure:
         return figure
 
 
-def _confused(found: Found) -> Counter[tuple[str, str]]:
+def _confused(found: AuditContents) -> Counter[tuple[str, str]]:
     rows = zip(found.table.label, found.table.suggested_label, found.table.verdict, strict=True)
     return Counter((old, new) for old, new, verdict in rows if verdict == Verdict.MISLABELLED and old and new)
 
 
 def _matrix(axis: Any, counts: Any) -> None:
     """Draw numbers on a ground that is the darker the larger they are; none where there is nothing."""
-    colour = LOOKS[Verdict.MISLABELLED].colour
+    colour = VERDICT_STYLES[Verdict.MISLABELLED].colour
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     # Roots keep pairs visible beside one that is far more frequent.
     strength = 0.85 * np.sqrt(counts / counts.max()) * (counts > 0) + 0.1 * (counts > 0)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lond.audit.contents import AuditContents
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
 from lond.audit.figures.classes import plot_confusions, plot_rates
-from lond.audit.found import Found
 from lond.audit.page.columns import sureness
 from lond.audit.page.style import sure_text
 from lond.types import Verdict
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 __all__ = ["plot_confusions", "plot_gallery", "plot_map", "plot_margins", "plot_rates", "plot_scores"]
 
@@ -29,7 +29,7 @@ _MANY = 3000
 Floats = NDArray[np.float64]
 
 
-def plot_margins(found: Found) -> AuditFigure:
+def plot_margins(found: AuditContents) -> AuditFigure:
     """Draw the neighbour margin of every image against its negative margin, by verdict, with their histograms.
 
     Right is where the neighbours support the given label; below is where no class claims the image.
@@ -53,7 +53,7 @@ def plot_margins(found: Found) -> AuditFigure:
         return figure
 
 
-def plot_scores(found: Found) -> AuditFigure:
+def plot_scores(found: AuditContents) -> AuditFigure:
     """Draw how many images have which foreign score, by verdict, and the threshold if there is one."""
     scores = np.asarray(found.table.foreign_score, dtype=np.float64)
     known = np.isfinite(scores)
@@ -68,7 +68,7 @@ def plot_scores(found: Found) -> AuditFigure:
         edges = _edges(scores[known])
         values = [np.clip(scores[groups[verdict]][known[groups[verdict]]], edges[0], edges[-1]) for verdict in order]
         colours, names = (
-            [LOOKS[v].colour for v in order],
+            [VERDICT_STYLES[v].colour for v in order],
             [_counted(v, len(own)) for v, own in zip(order, values, strict=True)],
         )
         axis.hist(
@@ -85,7 +85,7 @@ def plot_scores(found: Found) -> AuditFigure:
         return figure
 
 
-def plot_map(found: Found) -> AuditFigure:
+def plot_map(found: AuditContents) -> AuditFigure:
     """Draw the map of all images, by verdict; those without a place are left out and counted."""
     with canvas(7.2, 5.6) as figure:
         axis = figure.subplots()
@@ -109,7 +109,7 @@ def plot_map(found: Found) -> AuditFigure:
         return figure
 
 
-def plot_gallery(found: Found, places: list[int], title: str, *, columns: int = 6) -> AuditFigure:
+def plot_gallery(found: AuditContents, places: list[int], title: str, *, columns: int = 6) -> AuditFigure:
     """Draw the pictures at some places of the table, each with its labels and how sure the audit is."""
     columns = max(1, min(columns, len(places)))
     rows = max(1, math.ceil(len(places) / columns))
@@ -127,7 +127,7 @@ def plot_gallery(found: Found, places: list[int], title: str, *, columns: int = 
         return figure
 
 
-def _picture(axis: Any, found: Found, place: int, sure: float) -> None:
+def _picture(axis: Any, found: AuditContents, place: int, sure: float) -> None:
     picture = found.picture(place)
     axis.set(xticks=[], yticks=[])
     if picture is None:
@@ -139,9 +139,9 @@ def _picture(axis: Any, found: Found, place: int, sure: float) -> None:
         (width, height), half = picture.size, max(picture.size) / 2
         axis.set(xlim=(width / 2 - half - 0.5, width / 2 + half - 0.5))
         axis.set(ylim=(height / 2 + half - 0.5, height / 2 - half - 0.5))
-    look = LOOKS[Verdict(found.table.verdict[place])]
+    style = VERDICT_STYLES[Verdict(found.table.verdict[place])]
     for spine in axis.spines.values():
-        spine.set(visible=True, color=look.colour, linewidth=1.6)
+        spine.set(visible=True, color=style.colour, linewidth=1.6)
     given, suggested = found.table.label[place], found.table.suggested_label[place]
     lines = [shown(given, 24) if given else "(no label)", sure_text(sure, found.table.verdict[place])]
     if suggested and suggested != given:
@@ -149,15 +149,15 @@ def _picture(axis: Any, found: Found, place: int, sure: float) -> None:
     axis.set_xlabel("\n".join(line for line in lines if line), fontsize=7, **NAMES)
 
 
-def _rows(found: Found) -> dict[Verdict, NDArray[np.intp]]:
+def _rows(found: AuditContents) -> dict[Verdict, NDArray[np.intp]]:
     """Return verdict -> its rows, for those that have any; in the order of the page."""
     verdicts = np.asarray(found.table.verdict, dtype=np.str_)
-    rows = {verdict: np.flatnonzero(verdicts == str(verdict)) for verdict in LOOKS}
+    rows = {verdict: np.flatnonzero(verdicts == str(verdict)) for verdict in VERDICT_STYLES}
     return {verdict: own for verdict, own in rows.items() if len(own)}
 
 
-def _points(axis: Any, found: Found, x: Floats, y: Floats) -> None:
-    """Draw a point an image; what needs attention lies on top."""
+def _points(axis: Any, found: AuditContents, x: Floats, y: Floats) -> None:
+    """Draw one point per image; what needs attention lies on top."""
     placed = _both(x, y)
     size, alpha = (16.0, 0.6) if placed.sum() < _MANY else (7.0, 0.35)
     for verdict, rows in _rows(found).items():
@@ -169,8 +169,8 @@ def _points(axis: Any, found: Found, x: Floats, y: Floats) -> None:
             x[own],
             y[own],
             s=size if clean else 1.6 * size,
-            c=LOOKS[verdict].colour,
-            marker=LOOKS[verdict].marker,
+            c=VERDICT_STYLES[verdict].colour,
+            marker=VERDICT_STYLES[verdict].marker,
             alpha=alpha if clean else 0.85,
             linewidths=0 if clean else 0.3,
             edgecolors="white",
@@ -180,7 +180,7 @@ def _points(axis: Any, found: Found, x: Floats, y: Floats) -> None:
         )
 
 
-def _outlines(axis: Any, found: Found, values: Floats, orientation: str) -> None:
+def _outlines(axis: Any, found: AuditContents, values: Floats, orientation: str) -> None:
     """Draw a histogram of each verdict that margins decide on, as tall as the others however many images it has."""
     known = np.isfinite(values)
     edges = _edges(values[known], BINS // 2)
@@ -188,7 +188,7 @@ def _outlines(axis: Any, found: Found, values: Floats, orientation: str) -> None
         own = rows[known[rows]] if verdict in _DECIDED else rows[:0]
         heights = np.histogram(values[own], bins=edges)[0].astype(np.float64)
         if heights.max(initial=0):
-            colour = LOOKS[verdict].colour
+            colour = VERDICT_STYLES[verdict].colour
             axis.stairs(heights / heights.max(), edges, orientation=orientation, color=colour, lw=1.1)
             axis.stairs(heights / heights.max(), edges, orientation=orientation, color=colour, alpha=0.12, fill=True)
     axis.tick_params(labelbottom=False, labelleft=False, left=False, bottom=False)

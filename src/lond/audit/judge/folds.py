@@ -31,7 +31,7 @@ def fold_of(labels: Tensor, folds: int, seed: int, together: Tensor | None = Non
             unless its label would have few other images left to learn from, or a fold would be left empty.
 
     Raises:
-        DataError: there are fewer than two labelled samples a fold.
+        DataError: there are fewer than two labelled samples per fold.
     """
     if int((labels >= 0).sum()) < 2 * folds:
         raise DataError(f"{int((labels >= 0).sum())} labelled images are too few for {folds} folds")

@@ -1,4 +1,4 @@
-"""What is learned about the images of an audit, and what it says of images that it was not learned from.
+"""Cross-fitting for an audit: train heads, and judge every image by heads that were not trained on it.
 
 A network soon agrees with the labels it was trained on, wrong ones included. Every image is therefore judged by a model
 that was trained without it (cross-fitting), and the threshold and p-values of the foreign score come from such scores.
@@ -13,15 +13,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.audit.judge.deciding import (
-    FALSE_ALARM_RATE,
+from lond.audit.judge.folds import fold_of
+from lond.audit.judge.out_of_fold import (
+    AUDIT_FALSE_ALARM_RATE,
+    calibrate_out_of_fold,
     known_agreement,
     known_scores,
-    make_decision,
     sharpened,
     true_classes,
 )
-from lond.audit.judge.folds import fold_of
 from lond.audit.judge.voters import MOST_VOTERS, foreign_scores
 from lond.config import RunConfig
 from lond.data.batches import ordered_views
@@ -38,12 +38,12 @@ from lond.identify import (
 from lond.losses import negative_probabilities
 from lond.methods import LondDrs
 from lond.runs import LoadedRun, train_samples
-from lond.runs.decision import Decision
+from lond.runs.calibration import Calibration
 from lond.train.runtime import RuntimeSettings
 from lond.types import Prediction, Samples
 
 FEWEST_KNOWN = 20
-"""Known images of a class that make a yardstick of their own."""
+"""Fewest known images of a class for p-values within the class."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Learned:
 
     ``prediction`` and ``denials`` ``(N, C)``, the one-vs-all negatives, are of models that did not see the image: its
     probabilities are sharpened to fit the labels, its scores are ``foreign_scores``. ``votes`` ``(N, C)`` are what such
-    models say of the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
+    models predict for the image's neighbours. ``run`` is trained on all images, for new ones; ``embeddings``
     ``(N, E)`` are its unit vectors. ``neighbours`` ``(N, k)`` are the places of the nearest other images among the
-    frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by look and label. ``decision`` is None
-    where too few images speak for it.
+    frozen features. ``truths`` ``(N, C)`` are the probabilities of the classes by picture and label.
+    ``calibration`` is None where there are too few images for one.
     """
 
     run: LoadedRun
@@ -65,7 +65,7 @@ class Learned:
     embeddings: Tensor
     neighbours: Tensor
     truths: Tensor
-    decision: Decision | None
+    calibration: Calibration | None
 
     def margins(self, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the neighbour and the negative margin of the images at ``rows`` ``(M,)`` under labels ``(M,)``.
@@ -78,9 +78,9 @@ class Learned:
         return neighbour_margin(votes, labels, top), negative_margin(self.denials[rows].double(), own).float()
 
     def p_values(self) -> Tensor:
-        """Return how likely a known image scores at least as high, ``(N,)``; NaN without a decision."""
+        """Return how likely a known image scores at least as high, ``(N,)``; NaN without a calibration."""
         scores = self.prediction.scores
-        return torch.full_like(scores, torch.nan) if self.decision is None else self.decision.p_values(scores)
+        return torch.full_like(scores, torch.nan) if self.calibration is None else self.calibration.p_values(scores)
 
     def class_p_values(self, labels: Tensor) -> Tensor:
         """Return the same among known images of the class that each image is taken for, ``(N,)``.
@@ -94,7 +94,7 @@ class Learned:
             members = predicted == own
             part = Prediction(*(getattr(self.prediction, name)[members] for name in Prediction.__dataclass_fields__))
             known = known_scores(labels[members], part)
-            if self.decision is not None and len(known) >= FEWEST_KNOWN:
+            if self.calibration is not None and len(known) >= FEWEST_KNOWN:
                 found[members] = p_values(scores[members], known)
         return found
 
@@ -109,7 +109,7 @@ def learn(
     folds: int,
     together: Tensor | None = None,
     shown_neighbours: int = 8,
-    false_alarm_rate: float = FALSE_ALARM_RATE,
+    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE,
     show_progress: bool | None = None,
 ) -> Learned:
     """Judge N samples by cross-fitting, and train a run on all of them.
@@ -152,7 +152,7 @@ def learn(
     near = nearest_neighbours(features, max(shown_neighbours, settings.neighbours, MOST_VOTERS), include_self=False)
     prediction = judged(prediction, samples.labels, near)
     votes = neighbour_labels(near.first(settings.neighbours), 1 - denials, settings.temperature)
-    decision = make_decision(samples.labels, prediction, false_alarm_rate)
+    calibration = calibrate_out_of_fold(samples.labels, prediction, false_alarm_rate)
     run = train(samples, "model")
     return Learned(
         run,
@@ -161,8 +161,8 @@ def learn(
         denials,
         describe(run, samples)[0],
         near.indices[:, :shown_neighbours],
-        true_classes(samples.labels, prediction, decision),
-        decision,
+        true_classes(samples.labels, prediction, calibration),
+        calibration,
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lond.audit.table import NUMBERS, AuditTable
 from lond.types import Verdict
 
-Column = dict[str, Any]
+EncodedColumn = dict[str, Any]
 """JSON of one column; ``type`` says which kind."""
 
 _ATTENTION = {
@@ -63,7 +63,7 @@ def encode_columns(table: AuditTable, class_names: Sequence[str]) -> dict[str, A
     return columns | {"strangers": rows.strangers}
 
 
-def encode_positions(positions: Sequence[tuple[float, float]]) -> Column:
+def encode_positions(positions: Sequence[tuple[float, float]]) -> EncodedColumn:
     """Return (N, 2) positions in one column, both axes moved into [0, 1] by one common scale."""
     points = np.asarray(positions, dtype=np.float64).reshape(-1, 2)
     points[~np.isfinite(points).all(axis=1)] = np.nan
@@ -74,7 +74,7 @@ def encode_positions(positions: Sequence[tuple[float, float]]) -> Column:
     return array_column(points.astype(np.float32).reshape(-1))
 
 
-def array_column(values: Iterable[int] | NDArray[Any]) -> Column:
+def array_column(values: Iterable[int] | NDArray[Any]) -> EncodedColumn:
     """Return numbers as base64 of little-endian float32 ("f4"), int32 ("i4"), uint16 ("u2") or uint8 ("u1")."""
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values), dtype=np.int32)
     kind = f"{array.dtype.kind}{array.dtype.itemsize}"
@@ -82,7 +82,7 @@ def array_column(values: Iterable[int] | NDArray[Any]) -> Column:
     return {"type": kind, "data": base64.b64encode(data).decode()}
 
 
-def text_column(values: Sequence[str], *, always_codes: bool = False) -> Column:
+def text_column(values: Sequence[str], *, always_codes: bool = False) -> EncodedColumn:
     """Return texts as they are, or as codes into their distinct values where that is shorter."""
     distinct = list(dict.fromkeys(values))
     if not always_codes and 2 * len(distinct) > len(values):

@@ -10,7 +10,7 @@ from typing import Any
 from lond.types import Verdict
 
 RATES = {"closed": ("wrong labels", Verdict.MISLABELLED), "open": ("foreign images", Verdict.FOREIGN)}
-"""Estimated rate in a summary -> what it is a share of, and the verdict whose look it has."""
+"""Estimated rate in a summary -> what it is a share of, and the verdict whose style it has."""
 
 
 def sure_text(share: float, verdict: str = "") -> str:

@@ -32,13 +32,13 @@ _SLACK = 4096
 
 
 @dataclass(frozen=True)
-class Page:
+class ReviewPage:
     """What the page shows about the N images of a table.
 
     ``summary`` is plain JSON and every part of it may be missing: ``images``, ``counts`` (verdict -> number),
     ``rates`` (``closed`` and ``open``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
     ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``.
-    ``positions`` is a map, one point a row. ``thumbnails`` gives the small picture of a row, or None.
+    ``positions`` is a map, one point per row. ``thumbnails`` gives the small picture of a row, or None.
     """
 
     title: str
@@ -58,7 +58,7 @@ class PageSize:
     side: int
 
 
-def write_page(path: Path, page: Page, *, max_bytes: int = 40_000_000) -> PageSize:
+def write_page(path: Path, page: ReviewPage, *, max_bytes: int = 40_000_000) -> PageSize:
     """Write the page, atomically.
 
     The thumbnails are as large as ``max_bytes`` allows; where even the smallest do not all fit, the most suspicious
@@ -83,7 +83,7 @@ def write_page(path: Path, page: Page, *, max_bytes: int = 40_000_000) -> PageSi
     return PageSize(len(content), sprites.count, sprites.side)
 
 
-def _payload(page: Page, max_bytes: int) -> dict[str, Any]:
+def _payload(page: ReviewPage, max_bytes: int) -> dict[str, Any]:
     return {
         "title": page.title,
         "key": table_key(page.table),

@@ -82,7 +82,7 @@ class Rates:
     by_class: dict[str, SetRates]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the rates to show: overall, and one entry a class with its number of images."""
+        """Return the rates to show: overall, and one entry per class with its number of images."""
         classes = [{"class": name, "images": own.images, **own.as_dict()} for name, own in self.by_class.items()]
         return {**self.overall.as_dict(), "by_class": classes}
 
@@ -104,7 +104,7 @@ class RateSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
+        """Check that level and cutoff lie in (0, 1), and the calibration set is not empty."""
         if not 0 < self.level < 1 or not (self.cutoff is None or 0 < self.cutoff < 1):
             raise ConfigError(f"level and cutoff must lie between 0 and 1, got {self.level} and {self.cutoff}")
         if self.calibration is not None and self.calibration < 1:

@@ -92,14 +92,14 @@ def smoothed_mixes(mixes: Tensor, counts: Tensor, pseudo_counts: Tensor | float)
 
 
 def label_posteriors(probabilities: Tensor, labels: Tensor, fitted: Tensor, weighed: Tensor, seed: int = 0) -> Tensor:
-    """Return how likely each image is of each class, by its look and its label, ``(N, C)`` float64.
+    """Return how likely each image is of each class, given its picture and its label, ``(N, C)`` float64.
 
     A label says something too: most are right, and some classes are taken for certain others. The mixes behind the
     labels are fitted; how far those of a label are smoothed is chosen by predicting one half of its images from the
     other half.
 
     Args:
-        probabilities: ``(N, C)`` calibrated, by the look alone.
+        probabilities: ``(N, C)`` calibrated, given the picture alone.
         labels: ``(N,)`` given labels; unlabelled images (negative) keep their probabilities.
         fitted: ``(N,)`` mask of images to fit the mixes on: those not called foreign.
         weighed: ``(N,)`` mask of images to choose the smoothing on: those that hardly are foreign.

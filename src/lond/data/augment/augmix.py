@@ -14,7 +14,7 @@ from typing import Final
 import torch
 from torch import Generator, Tensor
 
-from lond.data.augment.plans import OPS, Plan, apply_plan
+from lond.data.augment.plans import OPS, AugmentationPlan, apply_plan
 
 WIDTH: Final = 3
 """Chains an image."""
@@ -49,7 +49,7 @@ class Mixture:
     ``weights`` is ``(WIDTH + 1, B)`` and sums to one: the share of the image itself, then that of each chain.
     """
 
-    chains: Plan
+    chains: AugmentationPlan
     weights: Tensor
 
 
@@ -66,7 +66,7 @@ def draw_augmix(batch: int, generator: Generator) -> Mixture:
     parts = torch.empty(WIDTH, batch).exponential_(generator=generator)
     share = torch.rand(batch, generator=generator)
     weights = torch.cat([1 - share[None], share * parts / parts.sum(dim=0)])
-    return Mixture(Plan(ops, values, torch.zeros(*shape, 2)), weights)
+    return Mixture(AugmentationPlan(ops, values, torch.zeros(*shape, 2)), weights)
 
 
 def apply_mixture(images: Tensor, mixture: Mixture) -> Tensor:

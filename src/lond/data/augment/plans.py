@@ -1,4 +1,4 @@
-"""Which ops befall each image of a batch, and how they are carried out: sorted by op, the whole batch op by op."""
+"""Augmentation plans: which ops each image of a batch gets; a batch is sorted by op and processed op by op."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COLOUR_OPS: Final[dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class AugmentationPlan:
     """What happens to each of B images in S slots; drawn on the CPU.
 
     ``ops`` is ``(B, S)`` int64, an index into ``OPS`` or ``len(OPS)`` for nothing; ``values`` is ``(B, S)`` float32,
@@ -50,7 +50,7 @@ class Plan:
     centres: Tensor
 
 
-def apply_plan(images: Tensor, plan: Plan) -> Tensor:
+def apply_plan(images: Tensor, plan: AugmentationPlan) -> Tensor:
     """Carry out a plan slot by slot on ``(B, C, H, W)`` uint8 images; the input stays as it is."""
     for slot in range(plan.ops.shape[1]):
         images = _apply_slot(images, plan.ops[:, slot], plan.values[:, slot], plan.centres[:, slot])

@@ -3,7 +3,7 @@
 ``autoaugment`` is the CIFAR-10 policy of AutoAugment (Cubuk et al., 2019, arXiv:1805.09501, appendix) with the
 magnitude ranges of the usual PyTorch port; unlike that port, rotation has a random sign too, and all geometric
 ops take the nearest pixel. ``randaugment`` draws two of 15 ops with replacement, each kept with probability 0.5.
-``augmix`` has a file of its own. ``geometric`` is for images where colours and mirror images mean something, such as
+``augmix`` has its own module. ``geometric`` is for images where colours and mirror images mean something, such as
 digits.
 """
 
@@ -18,7 +18,7 @@ from torch import Generator, Tensor
 
 from lond.data.augment.augmix import augmix
 from lond.data.augment.geometry import affine, affine_matrix
-from lond.data.augment.plans import OPS, SIGNED, Plan, apply_plan
+from lond.data.augment.plans import OPS, SIGNED, AugmentationPlan, apply_plan
 
 Policy = Callable[[Tensor, Generator], Tensor]
 Step = tuple[str, float, int]
@@ -70,13 +70,13 @@ _TABLE_LEVELS: Final = torch.tensor([[level for _, _, level in pair] for pair in
 _TABLE_CHANCES: Final = torch.tensor([[chance for _, chance, _ in pair] for pair in AUTOAUGMENT_CIFAR10])
 
 
-def draw_autoaugment(batch: int, generator: Generator) -> Plan:
+def draw_autoaugment(batch: int, generator: Generator) -> AugmentationPlan:
     """Draw a sub-policy of ``AUTOAUGMENT_CIFAR10`` for each of ``batch`` images."""
     rows = torch.randint(len(AUTOAUGMENT_CIFAR10), (batch,), generator=generator)
     return _draw(_TABLE_OPS[rows], _TABLE_LEVELS[rows], _TABLE_CHANCES[rows], generator)
 
 
-def draw_randaugment(batch: int, generator: Generator) -> Plan:
+def draw_randaugment(batch: int, generator: Generator) -> AugmentationPlan:
     """Draw two ops at levels 1..9 for each of ``batch`` images, each kept with probability 0.5."""
     shape = (batch, RANDAUGMENT_SLOTS)
     ops = torch.randint(len(OPS), shape, generator=generator)
@@ -122,10 +122,10 @@ STRONG_POLICIES: Final[dict[str, Policy]] = {
 """Every strong policy by the name that settings use."""
 
 
-def _draw(ops: Tensor, levels: Tensor, chances: Tensor, generator: Generator) -> Plan:
+def _draw(ops: Tensor, levels: Tensor, chances: Tensor, generator: Generator) -> AugmentationPlan:
     """Draw for ``(B, S)`` ops which are kept, their signs and the places of cutouts."""
     kept = torch.rand(ops.shape, generator=generator) < chances
     signs = torch.randint(2, ops.shape, generator=generator) * 2 - 1
     centres = torch.rand(*ops.shape, 2, generator=generator)
     values = _LEVELS[ops, levels] * torch.where(ops < SIGNED, signs, 1)
-    return Plan(torch.where(kept, ops, len(OPS)), values, centres)
+    return AugmentationPlan(torch.where(kept, ops, len(OPS)), values, centres)

@@ -20,7 +20,7 @@ CIFAR_PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 
 class CifarImages(NamedTuple):
-    """One split: ``images`` is ``(N, 3, 32, 32)`` uint8, ``labels`` ``(N,)`` int64, one name a class."""
+    """One split: ``images`` is ``(N, 3, 32, 32)`` uint8, ``labels`` ``(N,)`` int64, one name per class."""
 
     images: Tensor
     labels: Tensor

@@ -1,4 +1,4 @@
-"""Embeddings of one's own from a file, a row an image, in the order of the images or matched by their ids."""
+"""The user's embeddings from a file, one row per image, in the order of the images or matched by their ids."""
 
 from __future__ import annotations
 

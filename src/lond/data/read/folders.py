@@ -1,4 +1,4 @@
-"""Image folders, one sub-folder a class, as Samples."""
+"""Read image folders, with one sub-folder per class, as Samples."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 
 _PYARROW = "Parquet tables need pyarrow: pip install 'lond[tables]'"
 
-Columns = Mapping[str, Sequence[object]]
+TableColumns = Mapping[str, Sequence[object]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Row:
     id: str
 
 
-def _read_csv(path: Path) -> Columns:
+def _read_csv(path: Path) -> TableColumns:
     try:
         text = path.read_bytes().decode("utf-8-sig")
         header = text.partition("\n")[0]
@@ -45,7 +45,7 @@ def _read_csv(path: Path) -> Columns:
     return {name: [row[at] if at < len(row) else None for row in rows[1:]] for at, name in enumerate(names)}
 
 
-def _read_parquet(path: Path) -> Columns:
+def _read_parquet(path: Path) -> TableColumns:
     arrow = optional_import("pyarrow", _PYARROW)
     parquet = optional_import("pyarrow.parquet", _PYARROW)
     try:
@@ -55,7 +55,7 @@ def _read_parquet(path: Path) -> Columns:
     return {name: table.column(name).to_pylist() for name in table.column_names}
 
 
-def read_columns(path: str | Path) -> Columns:
+def read_columns(path: str | Path) -> TableColumns:
     """Return the columns of a CSV (comma, semicolon or tab) or Parquet file by name.
 
     Raises:
@@ -81,7 +81,7 @@ def _rows_of_split(column: Sequence[object], split: str) -> list[int]:
     return [row for row, value in enumerate(column) if str(value or "").strip().lower() in names]
 
 
-def _chosen_rows(path: Path, columns: Columns, split: str, options: ReadOptions) -> list[int]:
+def _chosen_rows(path: Path, columns: TableColumns, split: str, options: ReadOptions) -> list[int]:
     if options.path_column not in columns:
         found = ", ".join(repr(name) for name in columns)
         raise DataError(f"{path} has no column {options.path_column!r}; it has {found}")
@@ -113,7 +113,7 @@ def _row_id(own_id: object, path: Path | None, cell: object, root: Path) -> str:
 
 
 def _present(
-    columns: Columns, rows: Sequence[int], root: Path, options: ReadOptions
+    columns: TableColumns, rows: Sequence[int], root: Path, options: ReadOptions
 ) -> tuple[list[_Row], list[Problem]]:
     kept: list[_Row] = []
     problems = []
@@ -132,7 +132,7 @@ def _present(
     return kept, problems
 
 
-def _labels(path: Path, columns: Columns, rows: Sequence[_Row], column: str, *, needed: bool) -> Names | None:
+def _labels(path: Path, columns: TableColumns, rows: Sequence[_Row], column: str, *, needed: bool) -> Names | None:
     if column not in columns:
         if needed:
             found = ", ".join(repr(name) for name in columns)

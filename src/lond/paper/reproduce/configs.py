@@ -5,11 +5,12 @@ from __future__ import annotations
 from lond.config import RunConfig
 from lond.errors import ConfigError
 from lond.paper import Cell
-from lond.paper.reproduce.scales import Scale, why_left_out
+from lond.paper.reproduce.scales import why_left_out
 from lond.presets.scales import Places, Variation, at_scale, plain_at_scale
+from lond.results.records import PaperScale
 
 
-def scaled_config(cell: Cell, scale: Scale = "full", places: Places | None = None, seed: int = 0) -> RunConfig:
+def scaled_config(cell: Cell, scale: PaperScale = "full", places: Places | None = None, seed: int = 0) -> RunConfig:
     """Return the configuration of a cell on a scale; what the cell itself changes holds on every scale.
 
     Raises:
@@ -20,7 +21,7 @@ def scaled_config(cell: Cell, scale: Scale = "full", places: Places | None = Non
     return at_scale(_variation(cell), scale, places or Places(), seed)
 
 
-def plain_config(cell: Cell, scale: Scale = "full", places: Places | None = None, seed: int = 0) -> RunConfig:
+def plain_config(cell: Cell, scale: PaperScale = "full", places: Places | None = None, seed: int = 0) -> RunConfig:
     """Return the configuration of a cell's method and data on a scale, without what the cell changes besides."""
     return plain_at_scale(_variation(cell), scale, places or Places(), seed)
 

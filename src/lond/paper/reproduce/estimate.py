@@ -1,4 +1,4 @@
-"""How long the runs of a plan will take: as long as stored ones did, else as a rehearsal tells."""
+"""How long the runs of a plan will take: as long as stored ones did, else as a measurement tells."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import torch
 
 from lond.config import RunConfig
+from lond.device import choose_device
 from lond.paper.reproduce.planning import Run
 from lond.paper.reproduce.smoke_data import CLASSES, TRAINING
 from lond.results.store import scan
-from lond.runs.data import Shape
-from lond.runs.estimate import Amount, amount_of, cores, device_of, run_seconds, threads_of
+from lond.runs.estimate import Amount, amount_of, cores, run_seconds, threads_of
 from lond.train.runtime import RuntimeSettings
 
 
@@ -21,11 +21,11 @@ def estimated_seconds(
 ) -> float:
     """Return roughly how many seconds runs will take if nothing else uses the machine.
 
-    A stored run of the same settings on the same kind of device tells better than a few steps; of several the fastest
-    does.
+    A stored run of the same settings on the same kind of device tells better than a few passes; of several the
+    fastest does.
     """
     runtime = runtime or RuntimeSettings()
-    threads, device = threads_of(runtime), device_of(runtime.accelerator)
+    threads, device = threads_of(runtime), choose_device(runtime.accelerator).type
     stored = stored_seconds(store, torch.cuda.get_device_name() if device == "cuda" else device, threads)
     seconds = [stored.get(run.variant) or run_seconds(run.config, _amount(run.config), runtime) for run in runs]
     # Jobs that have no core of their own wait for each other.
@@ -39,8 +39,7 @@ def _amount(config: RunConfig) -> Amount:
         return amount_of(config)
     read = config.data.read
     assert read.size is not None, "smoke runs say what they read"
-    names = tuple(f"digit{digit}" for digit in range(CLASSES))
-    return Amount(CLASSES * TRAINING, Shape(names, read.channels, (read.size, read.size)))
+    return Amount(CLASSES * TRAINING, (read.channels, read.size, read.size))
 
 
 def stored_seconds(store: Path, device: str, threads: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from lond.data.benchmarks import load_benchmark
 from lond.errors import DataError
 from lond.paper import Cell, Experiment
 from lond.paper.reproduce.configs import plain_config, scaled_config
-from lond.paper.reproduce.scales import Scale, why_left_out
+from lond.paper.reproduce.scales import why_left_out
 from lond.presets.benchmarks import preset_of
 from lond.presets.changes import with_seed
 from lond.presets.scales import Places
@@ -19,7 +19,7 @@ from lond.results.gather import record_of
 from lond.results.identity import variant_of
 from lond.results.jobs import Job, problem_text
 from lond.results.naming import data_of, noise_of
-from lond.results.records import Record
+from lond.results.records import PaperScale, Record
 from lond.runs.detection import detect_run
 from lond.train.runtime import RuntimeSettings
 
@@ -40,7 +40,7 @@ class Run(Job):
     baseline: RunConfig
     """The same run without what the cells change."""
     cells: tuple[Cell, ...]
-    scale: Scale
+    scale: PaperScale
 
     @property
     def variant(self) -> str:
@@ -103,7 +103,7 @@ class RunPlan:
     """All runs of a table or figure on a scale."""
 
     experiment: Experiment
-    scale: Scale
+    scale: PaperScale
     seeds: tuple[int, ...]
     cells: tuple[Cell, ...]
     runs: tuple[Run, ...]
@@ -111,12 +111,12 @@ class RunPlan:
     """Cells that are not run, and why."""
 
     def runs_of(self, cell: Cell) -> list[Run]:
-        """Return the runs of a cell, one a seed."""
+        """Return the runs of a cell, one per seed."""
         return [run for run in self.runs if cell in run.cells]
 
 
 def plan_experiment(
-    experiment: Experiment, cells: Sequence[Cell], scale: Scale, seeds: Sequence[int], places: Places, out: Path
+    experiment: Experiment, cells: Sequence[Cell], scale: PaperScale, seeds: Sequence[int], places: Places, out: Path
 ) -> RunPlan:
     """Return the runs behind some cells of an experiment, each once; nothing is read or written.
 

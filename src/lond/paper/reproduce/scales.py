@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from lond.errors import ConfigError
 from lond.paper import DATA_SETS, Cell
+from lond.results.records import PaperScale
 
-Scale = Literal["full", "mini", "frozen", "smoke"]
-
-SCALES: dict[Scale, str] = {
+SCALES: dict[PaperScale, str] = {
     "full": "the paper's data, networks and lengths",
     "mini": "mini80: 20 classes of CIFAR-100 at 16 pixels, 30 epochs, half the width",
     "frozen": "the paper's data as features of a frozen EfficientNet-Lite0, 9 epochs",
@@ -17,7 +14,7 @@ SCALES: dict[Scale, str] = {
 }
 """Scale -> what it is."""
 
-COMPARABLE: tuple[Scale, ...] = ("full", "frozen", "mini")
+COMPARABLE: tuple[PaperScale, ...] = ("full", "frozen", "mini")
 """Scales on data of the paper, or a part of them: the difference to a printed value is told."""
 
 WARMUP, LENGTH = "settings.warmup_epochs", "train.epochs"
@@ -30,7 +27,7 @@ OPEN_IMAGES = "data.benchmark.open_"
 """Beginning of the settings that add images of another data set."""
 
 
-def checked_scale(name: str) -> Scale:
+def checked_scale(name: str) -> PaperScale:
     """Return the scale of a name.
 
     Raises:
@@ -42,7 +39,7 @@ def checked_scale(name: str) -> Scale:
     raise ConfigError(f"there is no scale {name!r}; choose one of: {', '.join(SCALES)}")
 
 
-def why_left_out(cell: Cell, scale: Scale) -> str:
+def why_left_out(cell: Cell, scale: PaperScale) -> str:
     """Return why a cell has no meaning on a scale; "" if it has one."""
     if cell.missing:
         return cell.missing

@@ -37,7 +37,7 @@ class FeatureRun:
     images: int
     epochs: int
     is_own: bool
-    """True for data of one's own, False for a benchmark."""
+    """True for the user's own data, False for a benchmark."""
 
 
 def as_they_are(settings: Any, run: FeatureRun) -> Any:

@@ -11,7 +11,7 @@ from lond.train.schedule import OptimiserSettings
 WARMUP_EPOCHS = 20
 
 
-class Row(NamedTuple):
+class ScriptSettings(NamedTuple):
     """What the released run script sets for one benchmark and noise."""
 
     rate: float
@@ -25,14 +25,14 @@ class Row(NamedTuple):
 
 
 CIFAR100N = {
-    "symmetric": Row(0.01, 0.05, 5e-4, 100, 0.9, 0.9, 1.0, 0.99),
-    "heavy symmetric": Row(0.01, 0.01, 5e-5, 100, 0.999, 0.99, 1.0, 0.95),
-    "asymmetric": Row(0.01, 0.01, 5e-5, 140, 0.9, 0.9, 1.0, 0.99),
+    "symmetric": ScriptSettings(0.01, 0.05, 5e-4, 100, 0.9, 0.9, 1.0, 0.99),
+    "heavy symmetric": ScriptSettings(0.01, 0.01, 5e-5, 100, 0.999, 0.99, 1.0, 0.95),
+    "asymmetric": ScriptSettings(0.01, 0.01, 5e-5, 140, 0.9, 0.9, 1.0, 0.99),
 }
 CIFAR80N = {
-    "symmetric": Row(0.05, 0.05, 5e-4, 140, 0.999, 0.85, 0.5, 0.99),
-    "heavy symmetric": Row(0.05, 0.05, 5e-4, 100, 0.95, 0.85, 1.0, 0.99),
-    "asymmetric": Row(0.01, 0.01, 5e-5, 140, 0.9, 0.9, 1.0, 0.99),
+    "symmetric": ScriptSettings(0.05, 0.05, 5e-4, 140, 0.999, 0.85, 0.5, 0.99),
+    "heavy symmetric": ScriptSettings(0.05, 0.05, 5e-4, 100, 0.95, 0.85, 1.0, 0.99),
+    "asymmetric": ScriptSettings(0.01, 0.01, 5e-5, 140, 0.9, 0.9, 1.0, 0.99),
 }
 """Published at rates of 20 % and 80 % (symmetric) and 40 % (asymmetric)."""
 

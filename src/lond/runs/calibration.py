@@ -1,4 +1,4 @@
-"""From scores to decisions: a threshold at a chosen false-alarm rate, p-values, and calibrated probabilities."""
+"""Calibration of a run: a threshold at a chosen false-alarm rate, p-values, and calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from lond.evaluate import expected_calibration_error
 from lond.train.checkpoint import load_state, save_state
 from lond.types import FOREIGN, Prediction
 
-DECISION = "decision.safetensors"
+CALIBRATION = "decision.safetensors"
 
 FALSE_ALARM_RATE = 0.05
 """Share of known images that is called foreign, unless told otherwise."""
 
 
 @dataclass(frozen=True)
-class Decision:
-    """How scores become verdicts.
+class Calibration:
+    """A threshold, p-values and a temperature: how scores become verdicts.
 
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
@@ -49,18 +49,18 @@ class Decision:
         return tempered(prediction.probabilities, self.temperature)
 
 
-def decide(known_scores: Tensor, false_alarm_rate: float, source: str) -> Decision:
-    """Return the decision from scores of known samples.
+def calibrate_scores(known_scores: Tensor, false_alarm_rate: float, source: str) -> Calibration:
+    """Return the calibration from scores of known samples.
 
     Raises:
         DataError: there are too few of them for the rate.
     """
     threshold = threshold_at(known_scores, false_alarm_rate)
-    return Decision(threshold, false_alarm_rate, known_scores.sort().values, source)
+    return Calibration(threshold, false_alarm_rate, known_scores.sort().values, source)
 
 
-def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str) -> Decision:
-    """Return the decision from known images that were checked by a person.
+def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str) -> Calibration:
+    """Return the calibration from known images that were checked by a person.
 
     The threshold uses all of them; the temperature those with a label. A set of one class tells nothing about
     confusions between classes and is refused.
@@ -77,10 +77,10 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
     known = labels != FOREIGN
     if not known.any():
         raise DataError(f"{source} holds no known images to calibrate on")
-    decision = decide(prediction.scores[known], false_alarm_rate, source)
+    calibration = calibrate_scores(prediction.scores[known], false_alarm_rate, source)
     labelled = labels >= 0
     if not labelled.any():
-        return decision
+        return calibration
     if len(labels[labelled].unique()) < 2:
         raise DataError(f"{source} holds images of one class only; calibration needs at least two")
     probabilities, truth = prediction.probabilities[labelled], labels[labelled]
@@ -88,21 +88,21 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
     # Without a single mistake the best temperature is 0, which says nothing about images to come.
     temperature = 1.0 if flawless else best_temperature(_logits(probabilities), truth)
     return replace(
-        decision,
+        calibration,
         temperature=temperature,
         ece_before=expected_calibration_error(probabilities, truth),
         ece_after=expected_calibration_error(tempered(probabilities, temperature), truth),
     )
 
 
-def save_decision(folder: Path, decision: Decision) -> None:
-    """Write the decision into a run folder."""
-    save_state(folder / DECISION, asdict(decision))
+def save_calibration(folder: Path, calibration: Calibration) -> None:
+    """Write the calibration into a run folder."""
+    save_state(folder / CALIBRATION, asdict(calibration))
 
 
-def load_decision(folder: Path) -> Decision | None:
-    """Read the decision of a run folder, if it has one."""
-    return Decision(**load_state(folder / DECISION)) if (folder / DECISION).is_file() else None
+def load_calibration(folder: Path) -> Calibration | None:
+    """Read the calibration of a run folder, if it has one."""
+    return Calibration(**load_state(folder / CALIBRATION)) if (folder / CALIBRATION).is_file() else None
 
 
 def tempered(probabilities: Tensor, temperature: float) -> Tensor:

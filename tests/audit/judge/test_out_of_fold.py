@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lond.audit.judge.deciding import OUT_OF_FOLD, known_scores, make_decision, sharpened, true_classes
-from lond.runs.decision import tempered
+from lond.audit.judge.out_of_fold import OUT_OF_FOLD, calibrate_out_of_fold, known_scores, sharpened, true_classes
+from lond.runs.calibration import tempered
 from lond.types import UNLABELLED, Prediction
 
 
@@ -16,11 +16,11 @@ def test_the_threshold_comes_from_images_the_judges_agree_with() -> None:
     labels[:20] = 1 - labels[:20]
     scores = torch.arange(100.0)
     prediction = Prediction(probabilities, scores, torch.zeros(100, 1), probabilities)
-    decision = make_decision(labels, prediction, 0.05)
-    assert decision is not None
-    assert decision.source == OUT_OF_FOLD
-    assert torch.equal(decision.known_scores, scores[20:])
-    assert make_decision(1 - torch.arange(100) % 2, prediction, 0.05) is None
+    calibration = calibrate_out_of_fold(labels, prediction, 0.05)
+    assert calibration is not None
+    assert calibration.source == OUT_OF_FOLD
+    assert torch.equal(calibration.known_scores, scores[20:])
+    assert calibrate_out_of_fold(1 - torch.arange(100) % 2, prediction, 0.05) is None
 
 
 def told(confidence: torch.Tensor, scores: torch.Tensor) -> Prediction:
@@ -70,14 +70,14 @@ def test_no_more_images_are_called_foreign_than_there_may_be(share: float, most:
     labels[foreign] = torch.randint(0, classes, (int(foreign.sum()),), generator=random)
     scores = torch.rand(count, generator=random) + 0.8 * foreign
     prediction = Prediction(probabilities, scores, torch.zeros(count, 1), probabilities)
-    decision = make_decision(labels, prediction, 0.1)
-    assert decision is not None
-    called = float((scores > decision.threshold).double().mean())
-    alarms = float((scores[~foreign] > decision.threshold).double().mean())
+    calibration = calibrate_out_of_fold(labels, prediction, 0.1)
+    assert calibration is not None
+    called = float((scores > calibration.threshold).double().mean())
+    alarms = float((scores[~foreign] > calibration.threshold).double().mean())
     assert called <= most
     # Foreign images that agree by chance are among the known scores, which makes the threshold careful.
-    assert alarms <= decision.false_alarm_rate + 0.02
-    assert (decision.false_alarm_rate < 0.05) == (share == 0)
+    assert alarms <= calibration.false_alarm_rate + 0.02
+    assert (calibration.false_alarm_rate < 0.05) == (share == 0)
 
 
 def test_true_classes_are_fitted_without_what_looks_foreign() -> None:
@@ -90,8 +90,8 @@ def test_true_classes_are_fitted_without_what_looks_foreign() -> None:
     labels[foreign] = torch.randint(0, classes, (int(foreign.sum()),), generator=random)
     scores = torch.rand(count, generator=random) + 1.0 * foreign
     prediction = Prediction(probabilities, scores, torch.zeros(count, 1), probabilities)
-    decision = make_decision(labels, prediction, 0.1)
-    found = true_classes(labels, prediction, decision)
+    calibration = calibrate_out_of_fold(labels, prediction, 0.1)
+    found = true_classes(labels, prediction, calibration)
     right = (found.argmax(dim=1) == true)[~foreign].float().mean()
     assert right > (probabilities.argmax(dim=1) == true)[~foreign].float().mean() + 0.05
     assert true_classes(labels, prediction, None).shape == (count, classes)

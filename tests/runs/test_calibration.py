@@ -15,7 +15,15 @@ from lond.config import RunConfig
 from lond.errors import DataError
 from lond.evaluate import expected_calibration_error
 from lond.runs import LoadedRun, prediction_rows, shape_of
-from lond.runs.decision import DECISION, Decision, calibrate, decide, load_decision, save_decision, tempered
+from lond.runs.calibration import (
+    CALIBRATION,
+    Calibration,
+    calibrate,
+    calibrate_scores,
+    load_calibration,
+    save_calibration,
+    tempered,
+)
 from lond.types import Prediction, Samples
 
 RATES = [0.01, 0.05, 0.1]
@@ -31,9 +39,9 @@ def overconfident(count: int = 2000, classes: int = 4, sharpness: float = 4.0, s
     return Prediction(probabilities, scores, torch.zeros(count, 1), sharpness * logits), labels
 
 
-def loaded(samples: Samples, decision: Decision | None) -> LoadedRun:
-    """Return a run that has a decision, and nothing that predicts."""
-    return LoadedRun(RunConfig(), shape_of(samples), None, None, decision)  # type: ignore[arg-type]
+def loaded(samples: Samples, calibration: Calibration | None) -> LoadedRun:
+    """Return a run that has a calibration, and nothing that predicts."""
+    return LoadedRun(RunConfig(), shape_of(samples), None, None, calibration)  # type: ignore[arg-type]
 
 
 def said(scores: Tensor, classes: int = 3) -> Prediction:
@@ -80,15 +88,15 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
 
 def test_scores_that_are_not_finite_are_refused() -> None:
     with pytest.raises(DataError, match="not finite"):
-        decide(torch.tensor([0.1] * 30 + [torch.nan]), 0.05, "shelf")
+        calibrate_scores(torch.tensor([0.1] * 30 + [torch.nan]), 0.05, "shelf")
 
 
 def test_unlabelled_images_give_a_threshold_without_a_temperature() -> None:
     prediction, _ = overconfident(100)
-    decision = calibrate(prediction, torch.full((100,), -2), 0.05, "shelf")
-    assert decision.threshold == float(prediction.scores.sort().values[95])
-    assert (decision.temperature, decision.ece_before, decision.ece_after) == (1.0, None, None)
-    assert torch.allclose(decision.probabilities(prediction), prediction.probabilities, atol=1e-6)
+    calibration = calibrate(prediction, torch.full((100,), -2), 0.05, "shelf")
+    assert calibration.threshold == float(prediction.scores.sort().values[95])
+    assert (calibration.temperature, calibration.ece_before, calibration.ece_after) == (1.0, None, None)
+    assert torch.allclose(calibration.probabilities(prediction), prediction.probabilities, atol=1e-6)
 
 
 def test_foreign_rows_play_no_part() -> None:
@@ -108,14 +116,14 @@ def test_foreign_rows_play_no_part() -> None:
 @pytest.mark.parametrize("sharpness", [4.0, 0.3])
 def test_the_temperature_undoes_miscalibration(sharpness: float) -> None:
     prediction, labels = overconfident(sharpness=sharpness)
-    decision = calibrate(prediction, labels, 0.05, "shelf")
-    assert decision.temperature == pytest.approx(sharpness, rel=0.15)
-    assert decision.ece_before is not None
-    assert decision.ece_after is not None
-    assert decision.ece_after <= 0.5 * decision.ece_before
+    calibration = calibrate(prediction, labels, 0.05, "shelf")
+    assert calibration.temperature == pytest.approx(sharpness, rel=0.15)
+    assert calibration.ece_before is not None
+    assert calibration.ece_after is not None
+    assert calibration.ece_after <= 0.5 * calibration.ece_before
     fresh, truth = overconfident(sharpness=sharpness, seed=1)
     before = expected_calibration_error(fresh.probabilities, truth)
-    assert expected_calibration_error(decision.probabilities(fresh), truth) <= 0.5 * before
+    assert expected_calibration_error(calibration.probabilities(fresh), truth) <= 0.5 * before
 
 
 def test_tempering_is_a_softmax_of_divided_logits_and_keeps_the_class() -> None:
@@ -140,7 +148,7 @@ def test_false_alarms_are_as_frequent_as_chosen(rate: float) -> None:
     scores = torch.randn(trials, known + 1, generator=random).exp() * torch.rand(trials, 1, generator=random)
     alarms = 0
     for row in scores:
-        alarms += int(row[-1] > decide(row[:-1], rate, "known").threshold)
+        alarms += int(row[-1] > calibrate_scores(row[:-1], rate, "known").threshold)
     low, high = binom.interval(0.99, trials, rate)
     assert low <= alarms <= high
 
@@ -148,11 +156,11 @@ def test_false_alarms_are_as_frequent_as_chosen(rate: float) -> None:
 @pytest.mark.parametrize("rate", RATES)
 def test_one_large_calibration_holds_for_many_images(rate: float) -> None:
     random = torch.Generator().manual_seed(11)
-    decision = decide(torch.randn(400_000, generator=random), rate, "known")
+    calibration = calibrate_scores(torch.randn(400_000, generator=random), rate, "known")
     fresh = torch.randn(40_000, generator=random)
     low, high = binom.interval(0.99, len(fresh), rate)
-    assert low <= int((fresh > decision.threshold).sum()) <= high
-    assert low <= int((decision.p_values(fresh) <= rate).sum()) <= high
+    assert low <= int((fresh > calibration.threshold).sum()) <= high
+    assert low <= int((calibration.p_values(fresh) <= rate).sum()) <= high
 
 
 @pytest.mark.parametrize("rate", [*RATES, 0.3, 0.0123])
@@ -166,10 +174,10 @@ def test_a_small_p_value_says_foreign_and_nothing_else_does(rate: float, known: 
     scores[:19] = known_scores[:19]
     if known * rate < 1 - rate - 1e-9:
         with pytest.raises(DataError, match="needs at least"):
-            decide(known_scores, rate, "known")
+            calibrate_scores(known_scores, rate, "known")
         return
     samples = tiny_samples(500)
-    table = prediction_rows(loaded(samples, decide(known_scores, rate, "known")), samples, said(scores))
+    table = prediction_rows(loaded(samples, calibrate_scores(known_scores, rate, "known")), samples, said(scores))
     by_p_value = [float(row["p_value"]) <= rate for row in table.rows]
     assert by_p_value == [row["verdict"] == "foreign" for row in table.rows]
     assert any(by_p_value)
@@ -177,11 +185,11 @@ def test_a_small_p_value_says_foreign_and_nothing_else_does(rate: float, known: 
 
 
 def test_p_value_by_hand() -> None:
-    decision = decide(torch.tensor([0.4, 0.1, 0.2, 0.3]), 0.3, "known")
-    assert decision.known_scores.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4])
-    assert decision.threshold == pytest.approx(0.4)
+    calibration = calibrate_scores(torch.tensor([0.4, 0.1, 0.2, 0.3]), 0.3, "known")
+    assert calibration.known_scores.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert calibration.threshold == pytest.approx(0.4)
     scores = torch.tensor([0.0, 0.2, 0.25, 0.4, 0.5])
-    assert decision.p_values(scores).tolist() == pytest.approx([1.0, 0.8, 0.6, 0.4, 0.2])
+    assert calibration.p_values(scores).tolist() == pytest.approx([1.0, 0.8, 0.6, 0.4, 0.2])
 
 
 # Rows
@@ -190,14 +198,14 @@ def test_p_value_by_hand() -> None:
 def test_rows_use_threshold_p_value_and_temperature() -> None:
     samples, scores = tiny_samples(40), torch.linspace(0, 1, 40)
     prediction = said(scores)
-    decision = Decision(0.5, 0.1, torch.linspace(0, 0.6, 99), "shelf", temperature=3.0)
-    rows = prediction_rows(loaded(samples, decision), samples, prediction).rows
+    calibration = Calibration(0.5, 0.1, torch.linspace(0, 0.6, 99), "shelf", temperature=3.0)
+    rows = prediction_rows(loaded(samples, calibration), samples, prediction).rows
     expected = tempered(prediction.probabilities, 3.0).max(dim=1)
     assert [float(row["probability"]) for row in rows] == pytest.approx(expected.values.tolist(), rel=1e-5)
     assert [row["class"] for row in rows] == [f"class{c}" for c in prediction.probabilities.argmax(dim=1).tolist()]
-    assert [float(row["p_value"]) for row in rows] == pytest.approx(decision.p_values(scores).tolist(), rel=1e-5)
+    assert [float(row["p_value"]) for row in rows] == pytest.approx(calibration.p_values(scores).tolist(), rel=1e-5)
     assert [row["verdict"] for row in rows] == ["foreign" if s > 0.5 else "known" for s in scores.tolist()]
-    own = prediction_rows(loaded(samples, decision), samples, prediction, threshold=0.9).rows
+    own = prediction_rows(loaded(samples, calibration), samples, prediction, threshold=0.9).rows
     assert [row["verdict"] for row in own] == ["foreign" if s > 0.9 else "known" for s in scores.tolist()]
     assert [row["p_value"] for row in own] == [row["p_value"] for row in rows]
 
@@ -217,18 +225,18 @@ def test_rows_without_a_decision_have_no_p_value() -> None:
 
 @pytest.mark.parametrize("labelled", [True, False])
 def test_round_trip(tmp_path: Path, labelled: bool) -> None:
-    assert load_decision(tmp_path) is None
+    assert load_calibration(tmp_path) is None
     prediction, labels = overconfident(100)
-    decision = calibrate(prediction, labels if labelled else torch.full((100,), -2), 0.05, "a shelf [of] »Bücher«")
-    save_decision(tmp_path, decision)
-    again = load_decision(tmp_path)
+    calibration = calibrate(prediction, labels if labelled else torch.full((100,), -2), 0.05, "a shelf [of] »Bücher«")
+    save_calibration(tmp_path, calibration)
+    again = load_calibration(tmp_path)
     assert again is not None
-    assert torch.equal(again.known_scores, decision.known_scores)
-    assert vars(again) | {"known_scores": 0} == vars(decision) | {"known_scores": 0}
-    save_decision(tmp_path, decide(prediction.scores, 0.2, "another"))
-    replaced = load_decision(tmp_path)
+    assert torch.equal(again.known_scores, calibration.known_scores)
+    assert vars(again) | {"known_scores": 0} == vars(calibration) | {"known_scores": 0}
+    save_calibration(tmp_path, calibrate_scores(prediction.scores, 0.2, "another"))
+    replaced = load_calibration(tmp_path)
     assert replaced is not None
     assert (replaced.source, replaced.false_alarm_rate) == ("another", 0.2)
-    (tmp_path / DECISION).write_bytes(b"half")
-    with pytest.raises(DataError, match=rf"{DECISION} is damaged"):
-        load_decision(tmp_path)
+    (tmp_path / CALIBRATION).write_bytes(b"half")
+    with pytest.raises(DataError, match=rf"{CALIBRATION} is damaged"):
+        load_calibration(tmp_path)

@@ -1,4 +1,4 @@
-"""What a run says, image by image, as rows for people: predictions of new images, verdicts on the training samples."""
+"""Tables with one row per image: predictions for new images, verdicts on the training samples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from lond.types import Partition, Prediction, Samples, Verdict
 if TYPE_CHECKING:
     from lond.runs.trained import LoadedRun
 
-Columns = dict[str, list[str]]
-"""Column name -> one text a row."""
+VerdictColumns = dict[str, list[str]]
+"""Column name -> one text per row."""
 
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
@@ -31,7 +31,7 @@ NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margi
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """One row an image, in the order of the source; images that were left out beforehand come last."""
+    """One row per image, in the order of the source; images that were left out beforehand come last."""
 
     columns: tuple[str, ...]
     rows: list[dict[str, str]]
@@ -47,25 +47,25 @@ def prediction_rows(
     """Return class, probability, foreign score, p-value and verdict (known, foreign or unreadable) of every image.
 
     The p-value is the share of known calibration images that score at least as high; it is empty if the run has no
-    decision.
+    calibration.
 
     Raises:
         DataError: neither the run nor the caller has a threshold.
     """
-    decision, threshold = run.decision, run.threshold if threshold is None else threshold
+    calibration, threshold = run.calibration, run.threshold if threshold is None else threshold
     if threshold is None and not run.finished:
         raise DataError("the run is not finished: start its lond train command again, or choose a --threshold")
     if threshold is None:
         raise DataError("the run has no stored threshold (too few trusted samples); choose one with --threshold")
     names = ("id", "class", "probability", "foreign_score", "p_value", "verdict", "reason")
     classes = prediction.probabilities.argmax(dim=1)
-    tempered = prediction.probabilities if decision is None else decision.probabilities(prediction)
+    tempered = prediction.probabilities if calibration is None else calibration.probabilities(prediction)
     columns = {
         "id": list(samples.ids),
         "class": _named(classes, run.shape.class_names),
         "probability": _numbers(tempered.gather(1, classes[:, None]).squeeze(1)),
         "foreign_score": _numbers(prediction.scores),
-        "p_value": [""] * len(samples) if decision is None else _numbers(decision.p_values(prediction.scores)),
+        "p_value": [""] * len(samples) if calibration is None else _numbers(calibration.p_values(prediction.scores)),
         "verdict": [str(Verdict.FOREIGN) if score > threshold else "known" for score in prediction.scores.tolist()],
         "reason": [""] * len(samples),
     }
@@ -92,7 +92,7 @@ def verdict_columns(
     verdicts: list[Verdict],
     partition: Partition | None = None,
     kept: Tensor | None = None,
-) -> Columns:
+) -> VerdictColumns:
     """Return the table of samples: label, verdict, suggested label (none for foreign images) and scores.
 
     The last training partition with its weights and margins, and the true labels, stand beside them where known.
@@ -124,13 +124,13 @@ def verdict_columns(
     return columns
 
 
-def write_columns(path: Path, columns: Columns) -> None:
+def write_verdicts(path: Path, columns: VerdictColumns) -> None:
     """Write a table of samples as CSV, atomically."""
     write_rows(path, list(columns), zip(*columns.values(), strict=True), NUMBERS)
 
 
-def read_columns(path: Path) -> Columns:
-    """Read what ``write_columns`` wrote.
+def read_verdicts(path: Path) -> VerdictColumns:
+    """Read what ``write_verdicts`` wrote.
 
     Raises:
         DataError: it is no such table.

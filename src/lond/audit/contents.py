@@ -14,11 +14,11 @@ from lond.audit.page.style import RATES, read_rate
 from lond.audit.table import AuditTable
 from lond.errors import ConfigError, DataError
 from lond.types import Verdict
-from lond.webpage.style import LOOKS, shown
+from lond.webpage.style import VERDICT_STYLES, shown
 
 
 @dataclass(frozen=True, repr=False)
-class Found:
+class AuditContents:
     """A table of all images, a summary, a map, and access to the pictures."""
 
     title: str
@@ -47,7 +47,7 @@ class Found:
     def counts(self) -> dict[str, int]:
         """Number of images by verdict, also of those that no image has."""
         found = Counter(self.table.verdict)
-        return {str(verdict): found[str(verdict)] for verdict in LOOKS}
+        return {str(verdict): found[str(verdict)] for verdict in VERDICT_STYLES}
 
     def places(self, verdict: Verdict | str | None = None, label: str | None = None) -> list[int]:
         """Return the rows of the table with a verdict and a given label, those first that the audit is surest of.
@@ -61,7 +61,7 @@ class Found:
         """
         table = self.table
         if verdict is not None and verdict not in set(Verdict):
-            raise ConfigError(f"{verdict!r} is not a verdict; it must be one of {', '.join(LOOKS)}")
+            raise ConfigError(f"{verdict!r} is not a verdict; it must be one of {', '.join(VERDICT_STYLES)}")
         if label is not None and label and label not in {*self.class_names, *table.label}:
             known = ", ".join(shown(name, 30) for name in self.class_names[:20])
             raise ConfigError(f"{label!r} is not a class; there are {known}{', ...' * (len(self.class_names) > 20)}")

@@ -1,4 +1,4 @@
-"""From what unseeing judges say to confidences that can be believed and a threshold for foreign images."""
+"""Out-of-fold predictions: calibrated confidences and a threshold for foreign images."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lond.audit.rates.estimate import CENTRAL, overall_rates
 from lond.audit.rates.label_mixes import label_posteriors
 from lond.detect.conformal import p_values
 from lond.errors import DataError
-from lond.runs.decision import Decision, decide, tempered
+from lond.runs.calibration import Calibration, calibrate_scores, tempered
 from lond.types import Prediction
 
 OUT_OF_FOLD = "images judged by heads trained without them, which agree with the label, hard ones counted for more"
 """Where the threshold of an audit comes from."""
 
-FALSE_ALARM_RATE = 0.1
+AUDIT_FALSE_ALARM_RATE = 0.1
 """Share of known images that an audit calls foreign, unless told otherwise: a person looks at them anyway."""
 
 KNOWN_ENOUGH = 0.25
@@ -43,25 +43,25 @@ def sharpened(probabilities: Tensor, labels: Tensor, scores: Tensor) -> Tensor:
     return probabilities if fit is None else tempered(probabilities, fit.temperature)
 
 
-def make_decision(labels: Tensor, prediction: Prediction, false_alarm_rate: float) -> Decision | None:
-    """Return when an image is called foreign; None if too few images speak for it.
+def calibrate_out_of_fold(labels: Tensor, prediction: Prediction, false_alarm_rate: float) -> Calibration | None:
+    """Return when an image is called foreign; None if there are too few images for one.
 
     The threshold lets at most the chosen share of known images through. It is raised where that would call more images
     foreign than there are, by the upper end of the estimate: a set without foreign images needs no false alarms.
     """
     try:
-        decision = decide(known_scores(labels, prediction), false_alarm_rate, OUT_OF_FOLD)
+        calibration = calibrate_scores(known_scores(labels, prediction), false_alarm_rate, OUT_OF_FOLD)
     except DataError:
         return None
     scores = prediction.scores
-    share = overall_rates(labels, prediction.probabilities, decision.p_values(scores)).open
+    share = overall_rates(labels, prediction.probabilities, calibration.p_values(scores)).open
     if share is None:
-        return decision
+        return calibration
     # The score after the last that may be called foreign: a threshold is exceeded, not reached.
     after = min(int(share.high * len(scores)), len(scores) - 1)
-    threshold = max(decision.threshold, float(scores.sort(descending=True).values[after]))
-    actual = float((decision.known_scores > threshold).double().mean())
-    return replace(decision, threshold=threshold, false_alarm_rate=min(false_alarm_rate, actual))
+    threshold = max(calibration.threshold, float(scores.sort(descending=True).values[after]))
+    actual = float((calibration.known_scores > threshold).double().mean())
+    return replace(calibration, threshold=threshold, false_alarm_rate=min(false_alarm_rate, actual))
 
 
 def known_scores(labels: Tensor, prediction: Prediction) -> Tensor:
@@ -79,14 +79,14 @@ def known_scores(labels: Tensor, prediction: Prediction) -> Tensor:
     return scores[torch.searchsorted(shares, steps).clamp_max(len(scores) - 1)]
 
 
-def true_classes(labels: Tensor, prediction: Prediction, decision: Decision | None) -> Tensor:
-    """Return how likely each image is of each class, by its look and its given label, ``(N, C)`` float64.
+def true_classes(labels: Tensor, prediction: Prediction, calibration: Calibration | None) -> Tensor:
+    """Return how likely each image is of each class, given its picture and its label, ``(N, C)`` float64.
 
     N images cannot show that fewer than about one in N is mistaken, so one of even chances is mixed in (Laplace).
     """
     known, central = torch.ones(2, len(labels), dtype=torch.bool)
-    if decision is not None:
-        known = prediction.scores <= decision.threshold
-        central = decision.p_values(prediction.scores) >= CENTRAL
+    if calibration is not None:
+        known = prediction.scores <= calibration.threshold
+        central = calibration.p_values(prediction.scores) >= CENTRAL
     found = label_posteriors(prediction.probabilities, labels, known, central)
     return (found * len(labels) + 1 / found.shape[1]) / (len(labels) + 1)

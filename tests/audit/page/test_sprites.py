@@ -1,0 +1,60 @@
+"""Thumbnails in sheets: which get a place, how large they are, and that a budget is kept."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from audit.page.page_samples import make_thumbnail, numbers
+from PIL import Image
+
+from lond.audit.page.sprites import COLUMNS, make_sprites, no_sprites
+from lond.errors import DataError
+
+
+def test_no_side_is_larger_than_the_pictures() -> None:
+    sprites = make_sprites(range(20), lambda row: make_thumbnail(row, 28), budget=10**6)
+    assert sprites.side == 32 and sprites.sizes[1].tolist() == [28, 28] and sprites.count == 20
+
+
+def test_pictures_that_fail_or_are_no_rgb_do_not_stop_the_page() -> None:
+    def thumbnails(row: int) -> Image.Image | None:
+        if row == 0:
+            raise DataError("cannot be read")
+        return None if row == 1 else make_thumbnail(row).convert("L" if row == 2 else "RGBA")
+
+    sprites = make_sprites(range(5), thumbnails, budget=10**6)
+    assert (sprites.slots >= 0).tolist() == [False, False, True, True, True]
+
+
+def test_sheets_are_filled_in_the_order_asked_for() -> None:
+    rows = 2 * COLUMNS**2 + 3
+    order = list(reversed(range(rows)))
+    sprites = make_sprites(order, lambda row: make_thumbnail(row, 32), budget=10**7)
+    assert [int(sprites.slots[row]) for row in order] == list(range(rows))
+    assert sprites.firsts == [0, COLUMNS**2, 2 * COLUMNS**2]
+    sizes = [Image.open(io.BytesIO(sheet)).size for sheet in sprites.sheets]
+    assert sizes == [(32 * COLUMNS, 32 * COLUMNS)] * 2 + [(3 * 32, 32)]
+
+
+def test_where_not_all_fit_the_first_of_the_order_get_a_thumbnail() -> None:
+    def noise(row: int) -> Image.Image:
+        return Image.fromarray(np.random.default_rng(row).integers(0, 256, (32, 32, 3), dtype=np.uint8))
+
+    sprites = make_sprites(range(64), noise, budget=20_000)
+    assert 0 < sprites.count < 64 and sprites.used <= 20_000
+    assert (sprites.slots >= 0).tolist() == [row < sprites.count for row in range(64)]
+    assert make_sprites(range(64), noise, budget=10).sheets == []
+
+
+def test_long_pictures_keep_their_shape() -> None:
+    sprites = make_sprites([0], lambda row: Image.new("RGB", (960, 2)), budget=10**6)
+    assert sprites.side == 96 and sprites.sizes.tolist() == [[96, 1]]
+
+
+def test_a_page_without_thumbnails_says_so() -> None:
+    for sprites in (no_sprites(2), make_sprites([0, 1], lambda row: None, budget=10**6)):
+        told = sprites.description()
+        assert (told["side"], told["count"], told["firsts"]) == (0, 0, [])
+        assert numbers(told["slots"]).tolist() == [-1, -1]
+    assert make_sprites([], lambda row: None, budget=10**6).count == 0

@@ -1,0 +1,63 @@
+"""Reading back what an audit left: from its page, or from the image files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from audit.page.page_samples import make_page, make_thumbnail
+
+from lond.audit.page.write import write_page
+from lond.audit.saved import picture_of_file, read_page, read_summary, writable
+from lond.errors import DataError
+
+
+def test_a_page_gives_title_map_and_pictures_by_id(tmp_path: Path) -> None:
+    page = make_page(30)
+    write_page(tmp_path / "audit.html", page)
+    table = page.table.take([7, 2])
+    saved = read_page(tmp_path / "audit.html", replace(table, id=(table.id[0], "new.png")))
+    assert saved.title == page.title
+    assert saved.rows == [7, -1]
+    whole = read_page(tmp_path / "audit.html", page.table)
+    assert saved.positions()[0] == whole.positions()[7]
+    assert all(math.isnan(value) for value in saved.positions()[1])
+    assert saved.thumbnails()(0).size == page.thumbnails(7).size
+    assert saved.thumbnails()(1) is None
+
+
+def test_a_page_without_a_map_has_none(tmp_path: Path) -> None:
+    page = replace(make_page(9), positions=None)
+    write_page(tmp_path / "audit.html", page)
+    assert read_page(tmp_path / "audit.html", page.table).positions() is None
+
+
+@pytest.mark.parametrize("data", ["", "[]", "{", '{"title": "x"}', '{"title": "x", "columns": {"id": 3}}'])
+def test_a_page_of_another_version_is_none(data: str, tmp_path: Path) -> None:
+    table = make_page(3).table
+    assert read_page(tmp_path / "missing.html", table) is None
+    (tmp_path / "audit.html").write_text(f'<script type="application/json" id="data">{data}</script>')
+    assert read_page(tmp_path / "audit.html", table) is None
+
+
+def test_a_summary_that_is_none_says_what_to_give(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text('{"images": 3}')
+    assert read_summary(tmp_path / "summary.json") == {"images": 3}
+    with pytest.raises(DataError, match=r"other\.json.*; give the folder that an audit was saved in"):
+        read_summary(tmp_path / "other.json")
+
+
+def test_bytes_that_no_encoding_holds_are_spelled_out() -> None:
+    assert writable({"a\udce9": ["b\udc80", ("ä", 1, None)]}) == {"a\\udce9": ["b\\udc80", ["ä", 1, None]]}
+
+
+def test_pictures_of_files_are_small_and_failures_are_none(tmp_path: Path) -> None:
+    make_thumbnail(1, 300).save(tmp_path / "large.png")
+    make_thumbnail(1, 40).save(tmp_path / "small.png")
+    (tmp_path / "text.png").write_text("no image")
+    sizes = [picture_of_file(tmp_path / f"{name}.png").size for name in ("large", "small")]
+    assert sizes == [(96, 96), (40, 40)]
+    for name in ("text.png", "missing.png", ".", "nul\0.png"):
+        assert picture_of_file(tmp_path / name) is None
