@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +269,26 @@ def test_the_same_seed_gives_the_same_model_and_the_callers_random_numbers_stay(
     assert not np.array_equal(model.set_params(random_state=1).fit(images, labels).predict_proba(images), first)
     drawn = [model.set_params(random_state=None).fit(images, labels).predict_proba(images) for _ in range(2)]
     assert not np.array_equal(*drawn)
+
+
+def test_estimators_in_threads_give_what_each_gives_alone() -> None:
+    """The backbone drops out units, which draws from the global random numbers."""
+
+    images, labels = stripes(48)
+    backbone = nn.Sequential(nn.Flatten(), nn.Linear(144, 16), nn.Dropout(0.5))
+
+    def fit(seed: int) -> np.ndarray:
+        model = small(method="standard", settings=None, epochs=3, random_state=seed, backbone=backbone)
+        return model.fit(images, labels).predict_proba(images)
+
+    alone = [fit(seed) for seed in range(3)]
+    torch.manual_seed(3), np.random.seed(3), random.seed(3)
+    expected = torch.rand(1).item(), np.random.rand(), random.random()
+    torch.manual_seed(3), np.random.seed(3), random.seed(3)
+    with ThreadPoolExecutor(3) as threads:
+        together = list(threads.map(fit, range(3)))
+    assert (torch.rand(1).item(), np.random.rand(), random.random()) == expected
+    assert all(np.array_equal(*pair) for pair in zip(alone, together, strict=True))
 
 
 def test_a_fitted_estimator_can_be_copied(fitted: LondClassifier) -> None:

@@ -38,7 +38,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"torch", "rich", "safetensors", "lightning_fabric"},
     ),
-    "frozen": ({"types", "errors", "io", "data", "data.read", "nets"}, {"openvino", "PIL", "safetensors", *TENSORS}),
+    "frozen": (
+        {"types", "errors", "seeds", "io", "data", "data.read", "nets"},
+        {"openvino", "PIL", "safetensors", *TENSORS},
+    ),
     "config": ({"errors", "io", "data", "data.benchmarks", "frozen", "methods", "train"}, set()),
     "presets.recipes": ({"config", "identify", "methods", "train.schedule"}, set()),
     "presets": (

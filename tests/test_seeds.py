@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 import torch
 
-from lond.seeds import derive_seed, generator, seed_global_state
+from lond.seeds import derive_seed, generator, own_random_state
 
 
 def test_a_seed_depends_on_every_part_of_its_purpose() -> None:
@@ -33,14 +36,41 @@ def test_generators_are_independent_of_the_global_state() -> None:
     assert not torch.equal(first, torch.rand(3, generator=generator(5, "order")))
 
 
-def test_global_state_is_seeded_in_all_three_libraries() -> None:
-    def draw() -> tuple[float, float, float]:
-        return float(torch.rand(())), float(np.random.rand()), random.random()
+def draw() -> tuple[float, float, float]:
+    return float(torch.rand(())), float(np.random.rand()), random.random()
 
-    seed_global_state(4, "global", 2)
-    first = draw()
-    assert draw() != first
-    seed_global_state(4, "global", 2)
-    assert draw() == first
-    seed_global_state(4, "global", 3)
-    assert not set(draw()) & set(first)
+
+def drawn(*purpose: str | int) -> list[tuple[float, float, float]]:
+    with own_random_state(4, *purpose):
+        return [draw(), draw()]
+
+
+def test_global_state_is_seeded_in_all_three_libraries() -> None:
+    first = drawn("global", 2)
+    assert first[0] != first[1]
+    assert drawn("global", 2) == first
+    assert not set(drawn("global", 3)[0]) & set(first[0])
+
+
+def test_the_callers_global_state_is_left_as_it_was_also_after_an_error() -> None:
+    def mine() -> tuple[float, float, float]:
+        torch.manual_seed(1), np.random.seed(1), random.seed(1)
+        return draw()
+
+    torch.manual_seed(1), np.random.seed(1), random.seed(1)
+    with pytest.raises(ZeroDivisionError), own_random_state(0):
+        raise ZeroDivisionError
+    assert draw() == mine()
+
+
+def test_threads_take_turns_and_a_context_may_hold_another() -> None:
+    def slow(purpose: int) -> list[float]:
+        with own_random_state(0, purpose):
+            first = random.random()
+            drawn("within")
+            time.sleep(0.05)
+            return [first, random.random()]
+
+    alone = [slow(0), slow(1)]
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(slow, [0, 1])) == alone

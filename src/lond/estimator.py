@@ -17,7 +17,7 @@ from torch import nn
 from lond.data.options import DEFAULTS
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
-from lond.estimator_input import class_array, random_state_kept, training_set
+from lond.estimator_input import class_array, training_set
 from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.nets.backbones import Builder
@@ -129,17 +129,16 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             test = in_memory(load(source, "test", class_names=samples.class_names, options=options))
         folder = None if self.run_folder is None else Path(self.run_folder)
         config = estimator_config(self.get_params(deep=False), min(samples.pixels.size))
-        with random_state_kept():
-            trained = train_samples(
-                config,
-                samples,
-                test,
-                folder,
-                self._runtime(),
-                backbone=self.backbone if isinstance(self.backbone, nn.Module) else None,
-                false_alarm_rate=self.false_alarm_rate,
-                show_progress=self.verbose,
-            )
+        trained = train_samples(
+            config,
+            samples,
+            test,
+            folder,
+            self._runtime(),
+            backbone=self.backbone if isinstance(self.backbone, nn.Module) else None,
+            false_alarm_rate=self.false_alarm_rate,
+            show_progress=self.verbose,
+        )
         self._adopt(trained, classes)
         if folder is not None:
             self._write_own_file(folder)
@@ -196,8 +195,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Raises:
             DataError: the folder holds no such estimator.
         """
-        with random_state_kept():
-            trained = load_trained(Path(folder), backbone)
+        trained = load_trained(Path(folder), backbone)
         if not (Path(folder) / ESTIMATOR).is_file():
             raise DataError(f"{folder} holds a run, but no estimator: read it with lond.load_run")
         content = read_json(Path(folder) / ESTIMATOR)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from lond.data.read.labels import read_names
@@ -43,15 +39,3 @@ def training_set(images: Any, labels: Any, true_labels: Any) -> tuple[Samples, n
 def class_array(classes: list[Any]) -> np.ndarray:
     """Return an array that keeps each value as it is: NumPy would turn numbers beside names into text."""
     return np.array(classes, dtype=object if len({type(value) for value in classes}) > 1 else None)
-
-
-@contextmanager
-def random_state_kept() -> Iterator[None]:
-    """Leave the global random numbers of the caller as they were."""
-    python, numpy = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)

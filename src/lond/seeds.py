@@ -7,7 +7,11 @@ uninterrupted one would have drawn.
 from __future__ import annotations
 
 import hashlib
+import os
 import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -24,9 +28,41 @@ def generator(seed: int, *purpose: str | int) -> torch.Generator:
     return torch.Generator().manual_seed(derive_seed(seed, *purpose))
 
 
-def seed_global_state(seed: int, *purpose: str | int) -> None:
-    """Seed the global generators of torch, NumPy and Python, for code that is not ours (dropout, a user's module)."""
-    derived = derive_seed(seed, *purpose)
-    torch.manual_seed(derived)
-    np.random.seed(derived % 2**32)
-    random.seed(derived)
+@contextmanager
+def own_random_state(seed: int, *purpose: str | int) -> Iterator[None]:
+    """Seed the global generators of torch, NumPy and Python while the context lasts, and leave them as they were.
+
+    This is for code that is not ours and takes no generator: initial weights, dropout, a user's module. One thread at a
+    time is in such a context, so two runs in threads of one process draw what each would draw alone.
+    """
+    with _one_at_a_time:
+        python, numpy, mps = random.getstate(), np.random.get_state(), torch.backends.mps.is_available()
+        on_mps = torch.mps.get_rng_state() if mps else None
+        # Asking for the state of a GPU that nobody uses would take memory on it.
+        gpus = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        try:
+            with torch.random.fork_rng(devices=gpus):
+                _seed_global_state(derive_seed(seed, *purpose))
+                yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)
+            if on_mps is not None:
+                torch.mps.set_rng_state(on_mps)
+
+
+def _seed_global_state(seed: int) -> None:
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)
+    random.seed(seed)
+
+
+def _renew_lock() -> None:
+    """Free a forked process from a lock that another thread of its parent held."""
+    global _one_at_a_time
+    _one_at_a_time = threading.RLock()
+
+
+_one_at_a_time = threading.RLock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_renew_lock)

@@ -244,3 +244,14 @@ def test_a_detector_of_ones_own_is_registered_by_name() -> None:
         register(type("Half", (Detector,), {}))
     with pytest.raises(ConfigError, match=r"it is no subclass of lond\.detect\.Detector"):
         register(Evidence)  # type: ignore[type-var]
+
+
+@names
+def test_evidence_may_be_numpy_arrays(name: str) -> None:
+    data = evidence()
+    arrays = {part: getattr(data, part).numpy() for part in ("features", "logits", "labels", "embeddings")}
+    arrays["class_scores"] = arrays["logits"]
+    if name in ASK_THE_NETWORK:
+        pytest.skip("asks the network about its own features")
+    scores = [DETECTORS[name]().fit_features(given).score_features(given) for given in (data, Evidence(**arrays))]
+    assert torch.equal(*scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -65,3 +66,15 @@ def test_blocks_cover_every_row_once(rows: int) -> None:
 def test_a_label_without_a_logit_is_said(detector: type[Detector]) -> None:
     with pytest.raises(DataError, match="label 3, but logits of only 3 classes"):
         detector().fit_features(Evidence(logits=torch.eye(3), labels=torch.tensor([0, 3, 1])))
+
+
+def test_numpy_arrays_are_taken_as_tensors_and_other_things_refused() -> None:
+    backwards = np.arange(6.0).reshape(3, 2)[::-1]
+    backwards.flags.writeable = False
+    found = Evidence(backwards, labels=np.array([0, 1, -1], dtype=">i8"), maps=(np.zeros((3, 1, 1, 1)),) * 2)
+    assert found.features.tolist() == [[4.0, 5.0], [2.0, 3.0], [0.0, 1.0]]
+    assert found.labels.tolist() == [0, 1, -1] and all(isinstance(part, torch.Tensor) for part in found.maps)
+    with pytest.raises(DataError, match="logits must be a tensor or a NumPy array of numbers, not a list"):
+        Evidence(logits=[[1.0, 2.0]])
+    with pytest.raises(DataError, match="features must be .*, not an array of object"):
+        Evidence(np.array([[None]]))

@@ -43,3 +43,16 @@ def test_right_and_sure_is_calibrated():
 
 def test_nothing_known_is_nan():
     assert math.isnan(expected_calibration_error(torch.eye(2), torch.tensor([-1, -1])))
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, 60.0, math.nan, math.inf])
+def test_values_that_are_no_probabilities_are_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]"):
+        expected_calibration_error(torch.tensor([[0.5, 0.5], [bad, 0.2]]), torch.tensor([0, 1]))
+    # Foreign rows do not count.
+    assert expected_calibration_error(torch.tensor([[0.5, 0.5], [bad, 0.2]]), torch.tensor([0, -1])) == 0.5
+
+
+def test_other_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="shapes"):
+        expected_calibration_error(torch.full((3, 2), 0.5), torch.tensor([0, 1]))

@@ -93,3 +93,13 @@ def test_batches_without_any_label_train() -> None:
     samples = tiny_samples(40, 2, labels=labels)
     history = tiny_trainer(samples, settings=lond_settings(witness=True), epochs=3).run().history
     assert all(math.isfinite(record["loss"]) for record in history)
+
+
+def test_batches_without_a_labelled_image_teach_it_nothing() -> None:
+    """Few labels among many images: most batches of all images hold none."""
+    samples = noisy_samples()
+    few = samples.labels.clone()
+    few[torch.randperm(len(few), generator=seeded())[6:]] = UNLABELLED
+    settings = lond_settings(witness=True, warmup_epochs=1)
+    trainer = tiny_trainer(samples.with_labels(few, None), settings=settings, epochs=4, batch_size=2)
+    assert all(math.isfinite(record["loss"]) for record in trainer.run().history)

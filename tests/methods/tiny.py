@@ -16,7 +16,7 @@ from lond.data.views import ViewMaker, ViewSettings
 from lond.identify import IdentifySettings
 from lond.methods import METHODS, LondDrs, LondDrsSettings, Method, Task
 from lond.nets import build_backbone
-from lond.seeds import seed_global_state
+from lond.seeds import own_random_state
 from lond.train import OptimiserSettings, Runtime, RuntimeSettings, Trainer, TrainSettings
 from lond.types import Batch, Phase, Samples
 
@@ -78,8 +78,8 @@ def default_settings(name: str) -> Any:
 
 
 def tiny_method(samples: Samples, name: str = "lond-drs", settings: Any = None, seed: int = 0) -> Method:
-    seed_global_state(seed, "initial weights")
-    method: Method = METHODS[name](settings or default_settings(name), tiny_task(samples))
+    with own_random_state(seed, "initial weights"):
+        method: Method = METHODS[name](settings or default_settings(name), tiny_task(samples))
     return method
 
 

@@ -7,16 +7,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from methods.tiny import tiny_samples
+from PIL import Image
 
 from lond import __version__
 from lond.config import to_dict
+from lond.data.read.files import HEAD_BYTES, FilePixels
 from lond.errors import ConfigError, DataError
+from lond.io.json_files import write_json
 from lond.presets.benchmarks import preset
-from lond.runs.folder import check_same_data, claim, folder_config, held, is_first_process, make_manifest, outside_parts
-from lond.types import Problem
+from lond.runs.folder import (
+    CONTENTS,
+    MANIFEST,
+    METRICS,
+    check_same_data,
+    claim,
+    folder_config,
+    held,
+    is_first_process,
+    make_manifest,
+    outside_parts,
+)
+from lond.types import Problem, Samples
 
 CONFIG = preset("digits")
 
@@ -122,3 +137,27 @@ def test_which_process_is_the_first(environment: dict[str, str], first: bool, mo
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert is_first_process() is first
+
+
+def samples_in(folder: Path) -> Samples:
+    return Samples(FilePixels([folder / "a.bmp"], 8, root=folder), torch.zeros(1).long(), ("x", "y"), ("a",))
+
+
+def test_a_change_behind_the_first_bytes_of_a_file_is_noticed_unless_the_manifest_is_of_an_old_version(
+    tmp_path: Path,
+) -> None:
+    picture = tmp_path / "a.bmp"
+    Image.fromarray(np.zeros((200, 200, 3), dtype=np.uint8)).save(picture)
+    before = make_manifest(samples_in(tmp_path), None, {})
+    write_json(tmp_path / METRICS, {})
+    write_json(tmp_path / MANIFEST, before)
+    check_same_data(tmp_path, make_manifest(samples_in(tmp_path), None, {}))
+    content = bytearray(picture.read_bytes())
+    content[HEAD_BYTES + 1] ^= 1
+    picture.write_bytes(content)
+    changed = make_manifest(samples_in(tmp_path), None, {})
+    with pytest.raises(ConfigError, match="on other data"):
+        check_same_data(tmp_path, changed)
+    before["data"]["train"].pop(CONTENTS)
+    write_json(tmp_path / MANIFEST, before)
+    check_same_data(tmp_path, changed)

@@ -321,7 +321,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path: Path
         return terms
 
     trainer.method.step = spoilt  # type: ignore[method-assign]
-    with pytest.raises(CollapseError, match="epoch 1 is not finite"):
+    with pytest.raises(CollapseError, match="epoch 1, step 1 is not finite"):
         trainer.run()
     state = load_state(tmp_path / CHECKPOINT)
     assert len(state["history"]) == len(log_of(tmp_path)) == 1

@@ -160,8 +160,9 @@ class SquarePixels(ABC):
         """Yield ``(V, B, C, S, S)`` uint8 for each request, in order; V is 1 unless crops are asked."""
         on_cpu = [Request(r.indices.cpu(), None if r.crops is None else r.crops.cpu()) for r in requests]
         workers = min(self.num_workers, len(on_cpu))
+        # With a generator of its own it draws no seed for its workers, who need none, from the global one.
         loader: DataLoader[tuple[Tensor, Faults]] = DataLoader(
-            self._reader, batch_size=None, sampler=on_cpu, num_workers=workers
+            self._reader, batch_size=None, sampler=on_cpu, num_workers=workers, generator=torch.Generator()
         )
         for squares, faults in loader:
             self._faults.update(faults)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +25,7 @@ class Evidence:
     odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative one being left out of every fit;
     ``maps`` the outputs of the last two blocks before pooling, ``(N, C1, H1, W1)`` and ``(N, C2, H2, W2)``, earlier
     block first; ``embeddings`` ``(N, E)`` and ``class_scores`` ``(N, C)``, projections and their similarity to learned
-    prototypes, of networks that have them. Parts that a detector does not use may be None.
+    prototypes, of networks that have them. Parts that a detector does not use may be None; NumPy arrays become tensors.
     """
 
     features: Tensor | None = None
@@ -35,11 +36,25 @@ class Evidence:
     class_scores: Tensor | None = None
 
     def __post_init__(self) -> None:
-        """Check that all parts speak of the same images."""
+        """Take NumPy arrays as tensors, and check that all parts speak of the same images."""
+        for name in _COLUMNS:
+            object.__setattr__(self, name, _as_tensor(getattr(self, name), name))
+        if self.maps is not None:
+            object.__setattr__(self, "maps", tuple(_as_tensor(value, "maps") for value in self.maps))
         lengths = {name: len(value) for name in _COLUMNS if (value := getattr(self, name)) is not None}
         lengths |= {f"maps[{i}]": len(value) for i, value in enumerate(self.maps or ())}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the parts of the evidence differ in length: {lengths}")
+
+
+def _as_tensor(value: object, name: str) -> Tensor | None:
+    if value is None or isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        # A copy: PyTorch takes neither negative strides nor arrays that must not be written.
+        return torch.from_numpy(value.astype(value.dtype.newbyteorder("="), order="C"))
+    kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+    raise DataError(f"{name} must be a tensor or a NumPy array of numbers, not {kind}")
 
 
 def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:

@@ -7,6 +7,9 @@ import math
 import torch
 from torch import Tensor
 
+ROUNDING = 1e-3
+"""How far a probability may exceed 1: half precision rounds as coarsely."""
+
 
 def expected_calibration_error(probabilities: Tensor, labels: Tensor, bins: int = 15) -> float:
     """Return the mean gap between confidence and accuracy over equally wide bins of confidence (ECE).
@@ -20,11 +23,22 @@ def expected_calibration_error(probabilities: Tensor, labels: Tensor, bins: int 
 
     Returns:
         A number in [0, 1]; NaN if no sample is known.
+
+    Raises:
+        ValueError: the lengths differ, or a value is no probability.
     """
+    if probabilities.ndim != 2 or labels.shape != probabilities.shape[:1]:
+        raise ValueError(
+            f"probabilities (N, C) and labels (N,) of shapes {(*probabilities.shape,)}, {(*labels.shape,)}"
+        )
     known = labels >= 0
     if not known.any():
         return math.nan
-    confidence, predicted = probabilities[known].double().max(dim=1)
+    values = probabilities[known].double()
+    # NaN fails this comparison too; sums of rounded shares may exceed 1 a little.
+    if not bool(((values >= 0) & (values <= 1 + ROUNDING)).all()):
+        raise ValueError("probabilities must lie in [0, 1]; apply a softmax to logits first")
+    confidence, predicted = values.max(dim=1)
     hits = (predicted == labels[known]).double()
     index = (confidence * bins).ceil().long().clamp(1, bins) - 1
     gaps = torch.zeros(bins, dtype=torch.float64).index_add_(0, index.cpu(), (hits - confidence).cpu())

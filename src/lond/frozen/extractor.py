@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from lond.errors import ConfigError
 from lond.frozen.convert import compile_openvino
 from lond.nets.backbones import build_backbone
+from lond.seeds import own_random_state
 
 ROUTES = ("auto", "torch", "openvino")
 """Ways to run a network; "auto" is openvino on a CPU if it is installed, else torch."""
@@ -72,13 +73,15 @@ class Extractor:
         """
         self.settings = settings
         self.device = torch.device(device)
-        backbone = build_backbone(
-            settings.backbone,
-            in_channels=3,
-            image_size=(settings.size, settings.size),
-            pretrained=settings.checkpoint_path is None,
-            checkpoint_path=settings.checkpoint_path,
-        )
+        # Weights are drawn before those of the file replace them.
+        with own_random_state(0, "frozen network"):
+            backbone = build_backbone(
+                settings.backbone,
+                in_channels=3,
+                image_size=(settings.size, settings.size),
+                pretrained=settings.checkpoint_path is None,
+                checkpoint_path=settings.checkpoint_path,
+            )
         self.feature_size = backbone.feature_size
         module = backbone.module.eval().requires_grad_(requires_grad=False)
         mean, std = getattr(module, "input_mean", IMAGENET[0]), getattr(module, "input_std", IMAGENET[1])

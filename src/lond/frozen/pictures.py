@@ -71,7 +71,7 @@ def read_parts(pixels: Pixels, wanted: Wanted) -> Iterator[Part]:
     reader = _Reader(base.store, base.size[0], base.channels, wanted)
     batches = [places[start : start + BATCH] for start in range(0, len(places), BATCH)]
     workers = min(base.num_workers, len(batches))
-    yield from DataLoader(reader, batch_size=None, sampler=batches, num_workers=workers)
+    yield from DataLoader(reader, batch_size=None, sampler=batches, num_workers=workers, generator=torch.Generator())
 
 
 def base_of(pixels: Pixels) -> tuple[Pixels, list[int]]:

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.losses.mixup import Mix
+from lond.losses.rows import check_rows
 
 
 def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
@@ -48,6 +49,7 @@ def bi_level_contrastive(
     Returns:
         ``(M,)`` losses in float32.
     """
+    check_rows(embeddings=embeddings, identities=identities, labels=labels, weights=weights)
     return _bi_level_term(
         _pair_log_probabilities(embeddings, temperature), identities, labels, weights.detach().float()
     )
@@ -72,6 +74,8 @@ def mixed_bi_level_contrastive(
     log_probabilities = _pair_log_probabilities(embeddings, temperature)
     own = torch.arange(len(labels), device=device).repeat(len(mixes))
     partners = torch.cat([mix.partners for mix in mixes]).to(device)
+    check_rows(labels=labels, weights=weights)
+    check_rows(embeddings=embeddings, labels_of_all_views=own, partners=partners)
     ratios = torch.tensor([mix.ratio for mix in mixes], device=device).repeat_interleave(len(labels))
     weights = weights.detach().float()
     major = _bi_level_term(log_probabilities, own, labels[own], weights[own])

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.losses.one_vs_all import log_odds
+from lond.losses.rows import check_rows
 
 
 def binary_bank(logits: Tensor, labels: Tensor, negatives: Tensor) -> Tensor:
@@ -22,6 +23,7 @@ def binary_bank(logits: Tensor, labels: Tensor, negatives: Tensor) -> Tensor:
     Returns:
         ``(B,)`` losses in float32.
     """
+    check_rows(logits=logits, labels=labels, negatives=negatives)
     odds = log_odds(logits)
     pulled = F.logsigmoid(odds.gather(1, labels[:, None])).sum(dim=1)
     pushed = F.logsigmoid(-odds.gather(1, negatives)).sum(dim=1)
@@ -49,6 +51,7 @@ def hard_negative_bank(logits: Tensor, labels: Tensor, class_logits: Tensor, ran
 
 def hardest_other(class_logits: Tensor, labels: Tensor) -> Tensor:
     """Return the class of the largest logit other than the label, ``(B, C) -> (B, 1)``; ``(B, 0)`` if C is 1."""
+    check_rows(class_logits=class_logits, labels=labels)
     others = class_logits.detach().float().scatter(1, labels[:, None], -torch.inf)
     return others.topk(min(1, class_logits.shape[1] - 1), dim=1).indices
 

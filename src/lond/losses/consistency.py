@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from lond.losses.one_vs_all import positive_probabilities
+from lond.losses.rows import check_rows
 
 
 def one_vs_all_consistency(strong_logits: Tensor, weak_logits: Tensor) -> Tensor:
@@ -12,5 +13,6 @@ def one_vs_all_consistency(strong_logits: Tensor, weak_logits: Tensor) -> Tensor
 
     Both probabilities of a class sum to one, so the two squared differences are equal.
     """
+    check_rows(strong_logits=strong_logits, weak_logits=weak_logits)
     difference = positive_probabilities(strong_logits) - positive_probabilities(weak_logits)
     return 2 * difference.square().sum(dim=1)

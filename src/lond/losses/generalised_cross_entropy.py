@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def generalised_cross_entropy(logits: Tensor, labels: Tensor, exponent: float) -> Tensor:
     """Return ``(1 - p_y^q) / q``; q = 1 is the absolute error ``1 - p_y``, q -> 0 the cross-entropy.
@@ -18,6 +20,7 @@ def generalised_cross_entropy(logits: Tensor, labels: Tensor, exponent: float) -
     Returns:
         ``(B,)`` losses in float32.
     """
+    check_rows(logits=logits, labels=labels)
     log_probabilities = F.log_softmax(logits.float(), dim=1).gather(1, labels[:, None]).squeeze(1)
     # expm1 keeps the digits that 1 - p^q would lose for sure predictions.
     return -torch.expm1(exponent * log_probabilities) / exponent

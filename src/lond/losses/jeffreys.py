@@ -7,6 +7,8 @@ import math
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 SMALLEST = 1e-7
 """Probabilities below this count as this: the divergence is bounded, and vanishing ones give no gradient."""
 
@@ -19,6 +21,7 @@ def jeffreys_divergence(first_logits: Tensor, second_logits: Tensor, base: float
         second_logits: ``(B, C)``, q before the softmax; gradients go both ways.
         base: of the logarithm.
     """
+    check_rows(first_logits=first_logits, second_logits=second_logits)
     first, second = (
         F.log_softmax(logits.float(), dim=1).clamp_min(math.log(SMALLEST)) for logits in (first_logits, second_logits)
     )

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 @dataclass(frozen=True)
 class Mix:
@@ -32,6 +34,7 @@ def draw_mix(size: int, concentration: float, generator: torch.Generator, *, fol
 
 def mix_inputs(inputs: Tensor, mix: Mix) -> Tensor:
     """Return the mixed batch, same shape as ``inputs``."""
+    check_rows(inputs=inputs, partners=mix.partners)
     return torch.lerp(inputs[mix.partners.to(inputs.device)], inputs, mix.ratio)
 
 
@@ -43,4 +46,5 @@ def mix_losses(loss: Callable[[Tensor], Tensor], targets: Tensor, mix: Mix) -> T
         targets: ``(B, C)``, before mixing.
         mix: the mixing that made the inputs.
     """
+    check_rows(targets=targets, partners=mix.partners)
     return mix.ratio * loss(targets) + (1 - mix.ratio) * loss(targets[mix.partners.to(targets.device)])

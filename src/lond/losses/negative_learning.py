@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def log_complements(logits: Tensor) -> Tensor:
     """Return ``log(1 - p_c)`` of the softmax probabilities, ``(B, C) -> (B, C)`` in float32; C is at least 2.
@@ -30,4 +32,5 @@ def negative_learning(logits: Tensor, complement: Tensor) -> Tensor:
     Returns:
         ``(B,)`` losses in float32.
     """
+    check_rows(logits=logits, complement=complement)
     return -(log_complements(logits) * complement).sum(dim=1)

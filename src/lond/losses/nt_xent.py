@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Return ``-log [exp(z_i . z_i' / tau) / sum_{r != i} exp(z_i . z_r / tau)]`` of every view.
@@ -18,6 +20,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     Returns:
         ``(2B,)`` losses in float32, those of the first view before those of the second.
     """
+    check_rows(first=first, second=second)
     embeddings = torch.cat([first, second])
     # Autocast would run this product in half precision, and 1 / tau magnifies its error.
     with torch.autocast(embeddings.device.type, enabled=False):

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def log_odds(logits: Tensor) -> Tensor:
     """Return ``logit(positive) - logit(negative)`` in float32, ``(B, C, 2) -> (B, C)``."""
@@ -33,6 +35,7 @@ def one_vs_all(logits: Tensor, targets: Tensor) -> Tensor:
     Returns:
         ``(B,)`` losses in float32.
     """
+    check_rows(logits=logits, targets=targets)
     odds = log_odds(logits)
     # -t log s(o) - (1-t) log s(-o) is exactly binary cross-entropy on the log odds.
     return F.binary_cross_entropy_with_logits(odds, targets.detach().to(odds), reduction="none").sum(dim=1)

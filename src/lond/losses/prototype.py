@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def prototype_logits(embeddings: Tensor, prototypes: Tensor, temperature: float) -> Tensor:
     """Return ``z . P_c / tau`` for unit embeddings ``(B, E)`` and unit prototypes ``(C, E)``, as ``(B, C)`` float32."""
@@ -24,5 +26,6 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     Returns:
         ``(B,)`` losses in float32.
     """
+    check_rows(logits=logits, targets=targets)
     log_probabilities = F.log_softmax(logits.float(), dim=1)
     return -(targets.detach().to(log_probabilities) * log_probabilities).sum(dim=1)

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
     """Return ``p_c^a / sum_j p_j^a`` (Eq. 13), computed in log space.
@@ -19,6 +21,8 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
     """
     probabilities = probabilities.float()
     powers = torch.as_tensor(exponents, dtype=torch.float32, device=probabilities.device).reshape(-1, 1)
+    if len(powers) > 1:
+        check_rows(probabilities=probabilities, exponents=powers)
     logits = powers * probabilities.clamp_min(torch.finfo(torch.float32).tiny).log()
     # A zero stays zero, unless the exponent or the whole row is zero: those give the uniform distribution.
     zero = (probabilities == 0) & (powers > 0) & (probabilities > 0).any(dim=1, keepdim=True)
@@ -27,5 +31,6 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
 
 def pseudo_label_distance(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the squared L2 distance of ``softmax(logits)`` and the pseudo-label (Eq. 13), ``(B, C) -> (B,)``."""
+    check_rows(logits=logits, targets=targets)
     probabilities = F.softmax(logits.float(), dim=1)
     return (probabilities - targets.detach().to(probabilities)).square().sum(dim=1)

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_rows
+
 
 def instance_contrastive(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Return the contrastive loss of finding each sample's second view among all other views, given its first.
@@ -42,6 +44,7 @@ def subgraph_contrastive(first: Tensor, second: Tensor, labels: Tensor, kept: Te
         ``(B,)`` losses in float32.
     """
     itself = torch.eye(len(first), dtype=torch.bool, device=first.device)
+    check_rows(first=first, labels=labels, kept=kept)
     friends = (labels[:, None] == labels[None, :]) & kept[:, None] & kept[None, :] & ~itself
     positives = torch.cat([friends | itself, friends], dim=1)
     log_shares = _log_shares(first, second, temperature)
@@ -50,6 +53,7 @@ def subgraph_contrastive(first: Tensor, second: Tensor, labels: Tensor, kept: Te
 
 def _log_shares(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Return the log softmax over all views but the anchor: ``(B, 2 B)``, second views first; 0 for the anchor."""
+    check_rows(first=first, second=second)
     itself = torch.eye(len(first), dtype=torch.bool, device=first.device)
     anchor = torch.cat([torch.zeros_like(itself), itself], dim=1)
     # Autocast would run this product in half precision, and 1 / t magnifies its error.

@@ -15,7 +15,7 @@ from lond.errors import ConfigError
 from lond.methods import ALL_METHODS, Method, Task
 from lond.nets.backbones import Backbone, build_backbone
 from lond.runs.data import Shape
-from lond.seeds import seed_global_state
+from lond.seeds import own_random_state
 
 FEATURES = "features"
 """The backbone of runs on features that were computed beforehand."""
@@ -41,7 +41,6 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
             f"data.frozen.backbone turns images into features, on which {config.net.backbone!r} cannot stand: "
             f"set net.backbone={FEATURES}, or let lond.presets.benchmarks.on_frozen choose all settings"
         )
-    seed_global_state(config.train.seed, "initial weights")
     views = config.views
 
     def fresh_backbone() -> Backbone:
@@ -53,7 +52,9 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
             net.backbone, width=net.width, pretrained=net.pretrained, checkpoint_path=net.checkpoint_path, **options
         )
 
-    method: Method = ALL_METHODS[config.method](config.settings, Task(labels, len(shape.class_names), fresh_backbone))
+    task = Task(labels, len(shape.class_names), fresh_backbone)
+    with own_random_state(config.train.seed, "initial weights"):
+        method: Method = ALL_METHODS[config.method](config.settings, task)
     if config.net.backbone == FEATURES:
         return method, FeatureViews(config.features)
     for module in method.modules():

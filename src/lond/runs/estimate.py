@@ -22,6 +22,7 @@ from lond.identify import nearest_neighbours
 from lond.methods import ALL_METHODS
 from lond.methods.base import Cost
 from lond.nets.backbones import build_backbone
+from lond.seeds import own_random_state
 from lond.train.runtime import RuntimeSettings
 
 FEATURE_SIZE = 1280
@@ -90,7 +91,7 @@ def run_seconds(config: RunConfig, amount: Amount, runtime: RuntimeSettings) -> 
 def pass_seconds(net: NetSettings, image: tuple[int, int, int], device: str = "cpu") -> float:
     """Return the seconds that one image takes forward and backward, from a batch of random ones."""
     channels, height, width = image
-    with torch.random.fork_rng(devices=[]):
+    with own_random_state(0, "estimate"):
         backbone = build_backbone(net.backbone, in_channels=channels, image_size=(height, width), width=net.width)
         images = torch.rand(2 if height > 64 else 16, *image).to(device)
     module = backbone.module.to(device).train()

@@ -11,6 +11,7 @@ from typing import Any
 
 from lond.config import RunConfig, read_config, to_dict
 from lond.data.noise import label_hash
+from lond.data.read.files import contents_hash
 from lond.errors import ConfigError
 from lond.io.json_files import read_json
 from lond.io.lock import locked
@@ -22,6 +23,9 @@ from lond.types import Samples
 
 PLACES = ("data.benchmark.root", "data.frozen.cache")
 """Settings that say where something lies, and nothing about what is learned from it."""
+
+CONTENTS = "contents_sha256"
+"""Hash of the whole image files in the manifest, of images that are read from files during training."""
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
 
@@ -107,7 +111,9 @@ def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:
     keys = ("images", "pixels_sha256", "labels_sha256")
     for name in sorted(stored.keys() | asked.keys()):
         old, new = stored.get(name, {}), asked.get(name, {})
-        if any(old.get(key) != new.get(key) for key in keys):
+        # Version 0.1.0 did not hash whole files.
+        checked = (*keys, CONTENTS) if CONTENTS in old and CONTENTS in new else keys
+        if any(old.get(key) != new.get(key) for key in checked):
             raise ConfigError(
                 f"{folder} holds a run on other data (the {name} images or labels have changed). "
                 "Choose another folder, or delete that one to start anew."
@@ -121,19 +127,22 @@ def make_manifest(samples: Samples, test: Samples | None, noise: dict[str, Any])
         "class_names": samples.class_names,
         "channels": samples.pixels.channels,
         "size": samples.pixels.size,
-        "data": {
-            name: {
-                "origin": part.origin,
-                "images": len(part),
-                "pixels_sha256": part.pixels.fingerprint(),
-                "labels_sha256": label_hash(part.labels),
-                "problems": [{"id": problem.id, "reason": problem.reason} for problem in part.problems],
-            }
-            for name, part in sets.items()
-        },
+        "data": {name: _described(part) for name, part in sets.items()},
         "noise": noise,
         "versions": {name: _version(name) for name in ("lond", "torch", "numpy", "lightning-fabric")},
         "python": platform.python_version(),
+    }
+
+
+def _described(part: Samples) -> dict[str, Any]:
+    contents = contents_hash(part.pixels)
+    return {
+        "origin": part.origin,
+        "images": len(part),
+        "pixels_sha256": part.pixels.fingerprint(),
+        **({} if contents is None else {CONTENTS: contents}),
+        "labels_sha256": label_hash(part.labels),
+        "problems": [{"id": problem.id, "reason": problem.reason} for problem in part.problems],
     }
 
 

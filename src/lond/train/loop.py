@@ -15,11 +15,12 @@ from torch import Tensor
 
 from lond.data.batches import BatchMaker, ordered_views
 from lond.data.views import Views
-from lond.errors import CollapseError, ConfigError, DataError
+from lond.errors import ConfigError, DataError
 from lond.evaluate import evaluate_predictions, selection_quality
 from lond.methods.base import Method
-from lond.seeds import generator, seed_global_state
+from lond.seeds import generator, own_random_state
 from lond.train.checkpoint import load_state, save_state
+from lond.train.divergence import LossWatch, collapse
 from lond.train.log import JsonLines
 from lond.train.progress import ProgressBar
 from lond.train.runtime import Runtime
@@ -99,15 +100,21 @@ class Trainer:
 
     def resume(self) -> bool:
         """Continue from the folder's checkpoint if there is one; tell whether there was."""
-        if self.folder is None or not (self.folder / CHECKPOINT).is_file():
+        checkpoint = self._checkpoint()
+        if checkpoint is None:
             return False
-        state = load_state(self.folder / CHECKPOINT)
+        state = load_state(checkpoint)
         self.method.load_state_dict(state["method"])
         self.method.load_extra_state(state["extra"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.runtime.load_state_dict(state["runtime"])
         self.history = state["history"]
         return True
+
+    def _checkpoint(self) -> Path | None:
+        """Return the file to go on from, if there is one."""
+        path = None if self.folder is None else self.folder / CHECKPOINT
+        return path if path is not None and path.is_file() else None
 
     def run(self) -> Result:
         """Train the epochs that are missing."""
@@ -116,7 +123,8 @@ class Trainer:
             log.restart(self.history)
         with ProgressBar(self.label, self.settings.epochs, show=self.show_progress) as bar:
             for epoch in range(len(self.history), self.settings.epochs):
-                record = self._epoch(epoch, bar)
+                with own_random_state(self.settings.seed, "global", epoch, self.runtime.rank):
+                    record = self._epoch(epoch, bar)
                 self.history.append(record)
                 bar.show(record)
                 if log:
@@ -127,7 +135,6 @@ class Trainer:
 
     def _epoch(self, epoch: int, bar: ProgressBar) -> dict[str, Any]:
         started = time.perf_counter()
-        seed_global_state(self.settings.seed, "global", epoch, self.runtime.rank)
         rate = set_rate(self.optimiser, epoch, self.settings.epochs, self.optimiser_settings)
         in_steps = 0.0
         losses: dict[str, dict[str, float]] = {}
@@ -162,18 +169,16 @@ class Trainer:
         random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
         sums: dict[str, Tensor] = {}
         counts: Counter[str] = Counter()
+        watch = LossWatch(self.samples, self.runtime, epoch, phase.name)
         for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
-            for name, value in self.step(phase, batches, Clock(epoch, step, steps), random).items():
+            losses = self.step(phase, batches, Clock(epoch, step, steps), random)
+            if found := watch.add(step, steps, batches, losses):
+                raise collapse(found, self.folder, self._checkpoint(), self.runtime)
+            for name, value in losses.items():
                 sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value
                 counts[name] += 1
             bar.move(epoch + (step + 1) / steps, phase.name)
-        averages = self._averages(sums, counts)
-        if not all(map(_is_finite, averages.values())):
-            raise CollapseError(
-                f"the loss of epoch {epoch} is not finite ({averages}). The checkpoint holds the epoch before it; "
-                "lower optimiser.learning_rate, or use runtime.precision=32-true."
-            )
-        return averages
+        return self._averages(sums, counts)
 
     def _averages(self, sums: dict[str, Tensor], counts: Counter[str]) -> dict[str, float]:
         """Return the mean of every term over the steps, of all processes, that had it."""
@@ -194,13 +199,17 @@ class Trainer:
         """Make one step and return the loss and the mean of each of its terms."""
         with self.runtime.autocast():
             terms = self.method.step(phase.name, batches, clock, random)
-            means = {name: term.values.mean() for name, term in terms.items()}
+            # A term without a sample adds nothing; its sum, 0, gives every process the same gradients to average.
+            means = {
+                name: term.values.mean() if len(term.values) else term.values.sum() for name, term in terms.items()
+            }
             total = torch.stack([terms[name].weight * mean for name, mean in means.items()]).sum()
         self.optimiser.zero_grad(set_to_none=True)
         self.runtime.backward(total, self.method.parameters())
         self.optimiser.step()
         self.method.after_step()
-        return {"loss": total.detach(), **{f"loss_{name}": mean.detach() for name, mean in means.items()}}
+        counted = {f"loss_{name}": mean.detach() for name, mean in means.items() if len(terms[name].values)}
+        return {"loss": total.detach(), **counted}
 
     def survey(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         """Map every training sample through ``describe``; see ``lond.methods.base.Survey``."""
@@ -284,7 +293,3 @@ def _together(losses: dict[str, dict[str, float]]) -> dict[str, float]:
         return next(iter(losses.values()))
     named = {f"{phase}_{name}": value for phase, parts in losses.items() for name, value in parts.items()}
     return {"loss": sum(parts["loss"] for parts in losses.values()) / len(losses), **named}
-
-
-def _is_finite(value: float) -> bool:
-    return value == value and abs(value) != float("inf")

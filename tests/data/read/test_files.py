@@ -7,8 +7,17 @@ import pytest
 import torch
 from PIL import Image
 
-from lond.data.pixels import subset
-from lond.data.read.files import FilePixels, check_files, guess_size, load_into_memory, relative_name
+from lond.data.pixels import ArrayPixels, subset
+from lond.data.read.files import (
+    HEAD_BYTES,
+    FilePixels,
+    check_files,
+    contents_hash,
+    guess_size,
+    load_into_memory,
+    relative_name,
+)
+from lond.data.resized import at_side
 from lond.errors import DataError
 from lond.types import Pixels, Request
 
@@ -156,3 +165,20 @@ def test_check_files_with_workers_reports_progress(tmp_path: Path) -> None:
 def test_wrong_settings(wrong: dict[str, int]) -> None:
     with pytest.raises(DataError, match="at least"):
         FilePixels([], **{"size": 8, **wrong})
+
+
+def test_the_contents_hash_reads_whole_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.bmp"
+    Image.fromarray(np.zeros((200, 200, 3), dtype=np.uint8)).save(path)
+    pixels = FilePixels([path], 8, root=tmp_path)
+    before = contents_hash(pixels), pixels.fingerprint()
+    content = bytearray(path.read_bytes())
+    assert len(content) > HEAD_BYTES
+    content[-1] ^= 1
+    path.write_bytes(content)
+    again = FilePixels([path], 8, root=tmp_path)
+    assert contents_hash(again) != before[0] and again.fingerprint() == before[1]
+    assert contents_hash(subset(again, [0])) == contents_hash(at_side(again, 4)) == contents_hash(again)
+    assert contents_hash(ArrayPixels(np.zeros((2, 4, 4), dtype=np.uint8))) is None
+    path.unlink()
+    assert contents_hash(FilePixels([path], 8, root=tmp_path)) not in (None, before[0])

@@ -7,6 +7,7 @@ import os
 import re
 import statistics
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -66,6 +67,7 @@ class FilePixels(SquarePixels):
         return relative_name(self.paths[index], self.root)
 
     def _compute_fingerprint(self) -> str:
+        """Hash names, lengths and the first bytes, which is quick; ``contents_hash`` reads the files whole."""
         digest = hashlib.sha256()
         for index, path in enumerate(self.paths):
             digest.update(f"{self.name(index)}\n{_file_state(path)}\n".encode())
@@ -96,6 +98,26 @@ def _file_state(path: str) -> str:
             return f"{os.fstat(file.fileno()).st_size} {hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()}"
     except (OSError, ValueError):
         return "missing"
+
+
+def contents_hash(pixels: Pixels) -> str | None:
+    """Return a short hash of all bytes of the files that pixels come from; None if they come from no files."""
+    base: Pixels | None = getattr(pixels, "base", None)
+    if base is not None:
+        return contents_hash(base)
+    if not isinstance(pixels, FilePixels):
+        return None
+    # Hashing and reading both let other threads run.
+    with ThreadPoolExecutor(max(1, pixels.num_workers)) as threads:
+        return short_hash(*threads.map(_file_hash, pixels.paths))
+
+
+def _file_hash(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except (OSError, ValueError):
+        return b"missing"
 
 
 def guess_size(paths: Sequence[str | Path]) -> int:
@@ -149,7 +171,9 @@ def check_files(
 ) -> dict[int, str]:
     """Decode every file fully and return index -> reason for those that cannot be."""
     workers = min(default_workers() if num_workers is None else num_workers, len(paths) // 64)
-    loader: DataLoader[str | None] = DataLoader(_FileChecks(paths, max_pixels), batch_size=None, num_workers=workers)
+    loader: DataLoader[str | None] = DataLoader(
+        _FileChecks(paths, max_pixels), batch_size=None, num_workers=workers, generator=torch.Generator()
+    )
     reasons = {}
     for index, reason in enumerate(loader):
         if reason is not None:

@@ -1,0 +1,68 @@
+"""Losses refuse parts of different lengths, which broadcasting or gathering would hide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from lond import losses
+from lond.losses.rows import check_rows
+
+LONG, SHORT = 6, 5
+MIX = losses.Mix(0.7, torch.arange(LONG))
+
+
+def rows(count: int, *shape: int) -> Tensor:
+    return torch.rand(count, *shape)
+
+
+def labels(count: int) -> Tensor:
+    return torch.zeros(count, dtype=torch.long)
+
+
+CASES: dict[str, Callable[[int], Tensor]] = {
+    "nt_xent": lambda n: losses.nt_xent(rows(LONG, 4), rows(n, 4), 0.5),
+    "generalised_cross_entropy": lambda n: losses.generalised_cross_entropy(rows(LONG, 3), labels(n), 0.7),
+    "one_vs_all": lambda n: losses.one_vs_all(rows(LONG, 3, 2), rows(n, 3)),
+    "one_vs_all_consistency": lambda n: losses.one_vs_all_consistency(rows(LONG, 3, 2), rows(n, 3, 2)),
+    "soft_cross_entropy": lambda n: losses.soft_cross_entropy(rows(LONG, 3), rows(n, 3)),
+    "pseudo_label_distance": lambda n: losses.pseudo_label_distance(rows(LONG, 3), rows(n, 3)),
+    "jeffreys_divergence": lambda n: losses.jeffreys_divergence(rows(LONG, 3), rows(n, 3)),
+    "negative_learning": lambda n: losses.negative_learning(rows(LONG, 3), rows(n, 3) > 0.5),
+    "binary_bank": lambda n: losses.binary_bank(rows(LONG, 3, 2), labels(n), labels(LONG)[:, None]),
+    "hardest_other": lambda n: losses.hardest_other(rows(LONG, 3), labels(n)),
+    "instance_contrastive": lambda n: losses.instance_contrastive(rows(LONG, 4), rows(n, 4), 0.5),
+    "subgraph_contrastive": lambda n: losses.subgraph_contrastive(
+        rows(LONG, 4), rows(LONG, 4), labels(n), labels(LONG) == 0, 0.5
+    ),
+    "bi_level_contrastive": lambda n: losses.bi_level_contrastive(
+        rows(LONG, 4), torch.arange(LONG), labels(LONG), rows(n), 0.5
+    ),
+    "mixed_bi_level_contrastive": lambda n: losses.mixed_bi_level_contrastive(
+        rows(LONG, 4), labels(n), rows(n), (MIX,), 0.5
+    ),
+    "mix_inputs": lambda n: losses.mix_inputs(rows(n, 4), MIX),
+    "mix_losses": lambda n: losses.mix_losses(lambda targets: targets.sum(dim=1), rows(n, 3), MIX),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("count", [1, SHORT, LONG + 1])
+def test_parts_of_different_lengths_are_refused(name: str, count: int) -> None:
+    assert len(CASES[name](LONG)) >= LONG
+    with pytest.raises(ValueError, match="needs one row a sample in each of its parts, not .*, "):
+        CASES[name](count)
+
+
+def test_sharpening_takes_one_exponent_or_one_a_row() -> None:
+    assert losses.sharpen(rows(4, 3), rows(4)).shape == losses.sharpen(rows(4, 3), 2.0).shape
+    with pytest.raises(ValueError, match="exponents"):
+        losses.sharpen(rows(4, 3), rows(3))
+
+
+def test_a_single_number_has_no_rows() -> None:
+    with pytest.raises(ValueError, match=r"logits \(2, 3\), labels \(\)"):
+        check_rows(logits=rows(2, 3), labels=torch.tensor(1))
