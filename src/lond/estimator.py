@@ -40,7 +40,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     Args:
         method: Name of a method, which ``lond list`` shows, or your own class.
-        backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", a module of one's own (copied before training) or
+        backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one.
         width: Factor on the channels of the seven-layer CNN.
         epochs: Epochs in all.
@@ -190,7 +190,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def load(cls, folder: str | os.PathLike[str], *, backbone: nn.Module | None = None) -> Self:
         """Read what ``save`` wrote, or the ``run_folder`` of a finished ``fit``.
 
-        ``backbone`` is needed, with any weights, if the estimator was trained with a module of one's own.
+        ``backbone`` is needed, with any weights, if the estimator was trained with your own module.
 
         Raises:
             DataError: the folder holds no such estimator.

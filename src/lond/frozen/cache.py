@@ -31,7 +31,7 @@ ABOUT = "about.json"
 Array = NDArray[Any]
 
 Features = np.ndarray[tuple[int, int, int], np.dtype[np.floating[Any]]]
-"""Features ``(N, V, D)`` of V views of N images: stored as float16, embeddings of one's own as they are."""
+"""Features ``(N, V, D)`` of V views of N images: stored as float16, your own embeddings as they are."""
 
 
 class ContentCache:

@@ -85,7 +85,7 @@ PRESETS: dict[str, RunConfig] = {
 
 
 def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
-    """Return a preset by name, for any method: its name, or a class of one's own.
+    """Return a preset by name, for any method: its name, or your own class.
 
     >>> preset("cifar80n-sym20", "dividemix").data.benchmark.noise.closed_rate
     0.2

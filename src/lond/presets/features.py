@@ -37,7 +37,7 @@ FROZEN_EPOCHS = 9
 
 
 def on_frozen(config: RunConfig, epochs: int = FROZEN_EPOCHS, images: int = 0) -> RunConfig:
-    """Return a preset of any method, or a configuration for data of one's own, for features of a frozen network.
+    """Return a preset of any method, or a configuration for your own data, for features of a frozen network.
 
     A method is shortened as for any reduced preset and its rates grow with the batch; its recipe says what else changes
     (LOND-DRS takes the settings of ``on_features`` but identifies and mixes as the preset says, and scores by Eq. 15 on

@@ -29,11 +29,11 @@ def stages(
 ) -> dict[str, RunConfig]:
     """Return the configuration after each stage, by the stage's name; the last one is that of the run.
 
-    The stages are the method's defaults, the preset (or what suits images of one's own), the method's recipe, frozen
+    The stages are the method's defaults, the preset (or what suits your own images), the method's recipe, frozen
     features or another length if asked for, and the command line. Settings about a frozen network ask for its features.
 
     Args:
-        source: images of one's own, or
+        source: your own images, or
         preset_name: a benchmark with its settings.
         method: name of the method.
         root: folder with the benchmark's own files.

@@ -44,7 +44,7 @@ def record_of(
         run_folder: as ``lond train`` leaves it; checkpoint and verdicts need not be there any more.
         preset: name of its preset; if left out, the one with the same data and noise, if any.
         scale: if left out, guessed from the data and the length of the run.
-        data: name of the data set; needed only for a source of one's own that is not to be called by its folder.
+        data: name of the data set; needed only for your own source that is not to be called by its folder.
         baseline: what ``changes`` are relative to; the preset if left out.
         machine: what it ran on, where that is not what its manifest says.
         finished: when; the time of the checkpoint if left out.

@@ -12,7 +12,7 @@ from lond.results.records import Scale
 
 
 def data_of(config: RunConfig, preset: str) -> str:
-    """Return the name of the data set: a benchmark's, with the images added to it, or that of one's own folder."""
+    """Return the name of the data set: a benchmark's, with the images added to it, or that of your own folder."""
     data, benchmark = config.data, config.data.benchmark
     if data.source:
         return preset_config(preset).data.benchmark.name if preset else Path(data.source).stem or "own"

@@ -50,7 +50,7 @@ class Amount:
 
 
 def amount_of(config: RunConfig) -> Amount:
-    """Return what a run learns from; files of one's own are listed, those of a benchmark need not be there.
+    """Return what a run learns from; your own files are listed, those of a benchmark need not be there.
 
     Raises:
         DataError: the source cannot be read.

@@ -62,6 +62,6 @@ class Recipe:
     # about three minutes a run.
     step_limits: Mapping[str, int] = field(default_factory=dict)
     """Name of a benchmark, or "frozen" for features of any -> most steps of a phase after warm-up there, for methods
-    whose epochs take too long on two CPU cores. Data of one's own are not limited."""
+    whose epochs take too long on two CPU cores. Your own data are not limited."""
     on_features: Callable[[Any, FeatureRun], Any] = as_they_are
     """Returns the settings for features of a frozen network from those at that length; what needs images goes off."""
