@@ -64,8 +64,8 @@ def test_calibrate_leaves_foreign_images_out(run: Path, images: Path, lond: Call
     code, out, err = lond("calibrate", run, "--known", images, "--rate", 0.25)
     assert (code, err) == (0, "")
     assert "from 27 known images, false alarms 25.0%" in out and "calibration error (ECE)" in out
-    decision = load_run(run).decision
-    assert decision is not None and decision.false_alarm_rate == 0.25
+    calibration = load_run(run).calibration
+    assert calibration is not None and calibration.false_alarm_rate == 0.25
 
 
 def test_what_cannot_be_done_is_refused(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:

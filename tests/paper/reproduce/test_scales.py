@@ -31,8 +31,6 @@ def test_reasons_are_told() -> None:
     web = replace(CELL, data="web-bird")
     assert why_left_out(web, "mini") == "mini80 stands for CIFAR80N; there is no reduced Web-Bird"
     assert why_left_out(replace(CELL, detector="rankfeat"), "frozen").startswith("RankFeat needs the maps")
-    for scale in SCALES:
-        assert why_left_out(replace(web, missing="no such images"), scale) == "no such images"
 
 
 def test_differences_are_told_on_data_of_the_paper_alone() -> None:

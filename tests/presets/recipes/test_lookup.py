@@ -8,7 +8,7 @@ import pytest
 
 from lond.errors import ConfigError
 from lond.methods import METHODS
-from lond.presets.benchmarks import preset
+from lond.presets.benchmarks import PRESETS, preset
 from lond.presets.features import on_frozen
 from lond.presets.recipes import RECIPES, FeatureRun, Occasion, Recipe, recipe_of
 from lond.train.schedule import OptimiserSettings
@@ -69,3 +69,10 @@ def test_without_a_recipe_its_defaults_hold(monkeypatch: pytest.MonkeyPatch) -> 
     config = preset("mini80-sym50", "plain")
     assert (config.settings, config.train) == (Settings(), preset("mini80-sym50").train)
     assert on_frozen(config).settings.turns == 4
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_cross_entropy_is_trained_like_the_method_it_is_compared_with(name: str) -> None:
+    own, plain = PRESETS[name], preset(name, "standard")
+    for part in ("data", "net", "views", "optimiser", "train"):
+        assert getattr(plain, part) == getattr(own, part), part
