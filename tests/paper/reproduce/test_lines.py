@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from paper.reproduce.made import made_plan, made_record, same_for_all
 
+from lond.detect import DETECTORS
 from lond.paper import Published
 from lond.paper.reproduce.lines import FITTED_CLEAN, FITTED_TWICE, Line, averages, lines_of, value_of
 from lond.results.batch import Outcome
 from lond.results.records import DetectorRecord
-from lond.runs import detection
 
 LINE = Line("Ours", "lond-drs", "", "cifar80n", "sym80", "accuracy", "", {0: 49.0, 1: 51.0, 2: 53.0}, 49.3, True)
 
@@ -93,4 +93,4 @@ def test_a_record_without_the_detector_has_no_figure() -> None:
 
 
 def test_detectors_that_are_fitted_twice_are_those_of_the_runs() -> None:
-    assert FITTED_TWICE == detection.FITTED_ON_TRAINING
+    assert set(FITTED_TWICE) == {name for name, kind in DETECTORS.items() if kind.fits_on == "training"}
