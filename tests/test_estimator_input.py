@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from lond.errors import DataError
-from lond.estimator_input import class_array, random_state_kept, training_set
+from lond.estimator_input import class_array, training_set
 from lond.types import UNLABELLED
 
 IMAGES = np.zeros((4, 8, 8), np.uint8)
@@ -52,15 +50,3 @@ def test_a_source_brings_its_own_labels(tmp_path: Path) -> None:
 def test_numbers_beside_names_stay_numbers() -> None:
     assert class_array([1, "a"]).tolist() == [1, "a"]
     assert class_array(["a", "b"]).dtype.kind == "U" and class_array([1, 2]).dtype.kind == "i"
-
-
-def test_the_callers_random_numbers_stay() -> None:
-    def draw() -> tuple[float, float, float]:
-        return random.random(), float(np.random.rand()), float(torch.rand(1))
-
-    random.seed(0), np.random.seed(0), torch.manual_seed(0)
-    expected = draw()
-    random.seed(0), np.random.seed(0), torch.manual_seed(0)
-    with pytest.raises(ZeroDivisionError), random_state_kept():
-        _ = draw()[0] / 0
-    assert draw() == expected

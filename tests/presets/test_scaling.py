@@ -51,7 +51,7 @@ def test_a_reduced_preset_keeps_its_length(method: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", REDUCED)
 @pytest.mark.parametrize(
-    "method", [m for m in OTHERS if (own := RECIPES[m](Occasion("symmetric", 0.5)).optimiser) and own.milestones]
+    "method", [m for m in OTHERS if (own := recipe_of(m)(Occasion("symmetric", 0.5)).optimiser) and own.milestones]
 )
 def test_a_shortened_run_steps_down_after_its_ramp_and_not_too_early(method: str, name: str) -> None:
     config, published = preset(name, method), recipe_of(method)(occasion_of(PRESETS[name]))
