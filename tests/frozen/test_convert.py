@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +66,24 @@ def test_a_damaged_file_is_converted_again(
     compile_openvino(network, 8, tmp_path)
     compile_openvino(network, 8, tmp_path)
     assert len(conversions) == 2
+
+
+LIFETIMES = """
+import faulthandler, os, signal, sys
+faulthandler.enable()  # gives signal handlers a stack of their own, as pytest does
+from torch import nn
+from lond.frozen.convert import compile_openvino
+network = nn.Sequential(nn.Flatten(), nn.Linear(3 * 4 * 4, 2)).eval()
+first = compile_openvino(network, 4)
+second = compile_openvino(network, 4)
+del first
+del second
+signal.signal(signal.SIGUSR1, lambda *_: print("handled"))
+os.kill(os.getpid(), signal.SIGUSR1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs POSIX")
+def test_signals_are_handled_after_networks_went_in_the_order_they_came() -> None:
+    done = subprocess.run([sys.executable, "-c", LIFETIMES], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "handled\n"), done.stderr

@@ -46,8 +46,9 @@ def read(pixels: Pixels, wanted: Wanted = EVERYTHING) -> Part:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int) -> None:
-    pixels = FilePixels(paths, 24, channels=channels, num_workers=0)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int, workers: int) -> None:
+    pixels = FilePixels(paths, 24, channels=channels, num_workers=workers)
     part = read(pixels)
     assert part.hashes == [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     assert part.input_rows == part.picture_rows == [0, 1, 2, 3, 4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def compile_openvino(module: nn.Module, size: int, folder: Path | None = None) -
         raise MissingDependencyError(
             "the route openvino needs its package: pip install 'lond[audit]', or choose the route torch"
         ) from error
-    core = openvino.Core()
+    core = _core()
     path = None if folder is None else folder / FOLDER / f"{_key(module, size, openvino.__version__)}.safetensors"
     model = None if path is None else _read(path, core)
     if model is None:
@@ -50,6 +51,19 @@ def compile_openvino(module: nn.Module, size: int, folder: Path | None = None) -
             _write(path, model, openvino)
     hints = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "INFERENCE_PRECISION_HINT": "f32"}
     return core.compile_model(model, "CPU", hints)
+
+
+@cache
+def _core() -> Any:
+    """Return the one core of this process, which lives as long as the process does.
+
+    Every core gives the thread a new stack for signal handlers and puts the former one back when it goes. Of two that
+    go in the order they came, the second puts back the stack that the first has freed, and the next signal that is
+    handled, such as the end of a child process, ends the process without a word.
+    """
+    import openvino
+
+    return openvino.Core()
 
 
 def _key(module: nn.Module, size: int, version: str) -> str:
