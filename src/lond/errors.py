@@ -5,11 +5,19 @@ class LondError(Exception):
     """Base of every error that a user can mend."""
 
 
-class DataError(LondError):
+class DataError(LondError, ValueError):
     """The data are missing, malformed or unusable for the request."""
 
 
-class ConfigError(LondError):
+class DamagedFileError(DataError):
+    """A file that was written whole is not whole any more."""
+
+
+class FullDiskError(DataError):
+    """There is no room to write a file."""
+
+
+class ConfigError(LondError, ValueError):
     """A setting is unknown, of the wrong type or contradicts another."""
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,9 +13,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lond.errors import DataError
+from lond.errors import DataError, FullDiskError
 from lond.io import atomic
-from lond.io.atomic import STALE, write_atomically
+from lond.io.atomic import STALE, YOUNG, append_text, write_atomically
 
 
 def fail(code: int) -> OSError:
@@ -115,3 +117,67 @@ def test_what_a_killed_process_left_is_removed_later(tmp_path: Path) -> None:
         os.utime(path, (0, time.time() - STALE - 1))
     write_atomically(tmp_path / "a.txt", "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", young.name, other.name]
+
+
+def ended_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_what_a_dead_process_left_goes_after_a_minute_or_when_its_room_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, dead = tmp_path / "a.txt", ended_process()
+    young = tmp_path / f"a.txt.{atomic._HOST}-{dead}-0.tmp"
+    old = tmp_path / f"a.txt.{atomic._HOST}-{dead}-1.tmp"
+    living = tmp_path / f"a.txt.{atomic._HOST}-{os.getppid()}-0.tmp"
+    elsewhere = tmp_path / f"a.txt.{atomic._HOST}x-{dead}-0.tmp"
+    for place in (young, old, living, elsewhere):
+        place.write_text("half")
+    for place in (old, living, elsewhere):
+        os.utime(place, (0, time.time() - YOUNG - 1))
+    write_atomically(path, "new")
+    assert set(tmp_path.iterdir()) == {path, young, living, elsewhere}
+    real, tries = atomic._write, []
+
+    def full(*arguments: object) -> None:
+        tries.append(young.exists())
+        if young.exists():
+            raise fail(errno.ENOSPC)
+        real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(atomic, "_write", full)
+    write_atomically(path, "newer")
+    assert path.read_text() == "newer" and tries == [True, False]
+    assert set(tmp_path.iterdir()) == {path, living, elsewhere}
+
+
+def test_a_folder_in_place_of_the_temporary_file_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    folder = tmp_path / f"a.txt.{atomic._HOST}-{os.getpid()}-0.tmp"
+    (folder / "full").mkdir(parents=True)
+    link = tmp_path / f"a.txt.{atomic._HOST}-{os.getpid()}-1.tmp"
+    link.symlink_to(tmp_path / "elsewhere")
+    write_atomically(path, "new")
+    assert path.read_text() == "new" and set(tmp_path.iterdir()) == {path, folder, link}
+
+
+def test_a_full_disk_is_an_error_of_its_own(tmp_path: Path) -> None:
+    def full(place: Path) -> None:
+        raise fail(errno.ENOSPC)
+
+    with pytest.raises(FullDiskError, match="free some space and start again"):
+        write_atomically(tmp_path / "a", full)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_adding_to_a_file(tmp_path: Path) -> None:
+    for text in ("grün\n", "blau\n"):
+        append_text(tmp_path / "a", text)
+    assert (tmp_path / "a").read_text("utf-8") == "grün\nblau\n"
+    with pytest.raises(FullDiskError, match="/dev/full cannot be written: the disk is full"):
+        append_text(Path("/dev/full"), "more")
+    with pytest.raises(DataError, match="there is no such folder"):
+        append_text(tmp_path / "none/a", "more")

@@ -77,3 +77,9 @@ def test_what_is_no_such_table_is_refused(tmp_path: Path, content: bytes, words:
         list(read_rows(path, ["id"], "a table of mine"))
     with pytest.raises(DataError, match="gone.csv cannot be read as a table.*give a table of mine"):
         list(read_rows(tmp_path / "gone.csv", ["id"], "a table of mine"))
+
+
+def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,verdict,verdict\n1,clean,foreign\n")
+    with pytest.raises(DataError, match="more than one column called verdict; keep one of each"):
+        list(read_rows(tmp_path / "t.csv", ["id"], "a table"))

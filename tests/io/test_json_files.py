@@ -6,8 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from lond.errors import DataError
-from lond.io.json_files import json_line, load_object, plain, read_json, read_json_lines, write_json
+from lond.errors import DamagedFileError, DataError
+from lond.io.json_files import (
+    json_line,
+    load_object,
+    parse_object,
+    plain,
+    read_json,
+    read_json_lines,
+    read_sealed_json,
+    write_json,
+    write_sealed_json,
+)
 
 
 def test_plain_values() -> None:
@@ -66,3 +76,22 @@ def test_lines_are_read_and_a_wrong_one_is_named(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match=r"log\.jsonl is unreadable \([^)]*\)$"):
         read_json_lines(path)
+
+
+def test_a_sealed_file_notices_every_change(tmp_path: Path) -> None:
+    path, content = tmp_path / "a.json", {"b": [1.5, None, float("nan")], "a": {"ü": True}}
+    write_sealed_json(path, content)
+    assert read_sealed_json(path) == {"b": [1.5, None, None], "a": {"ü": True}}
+    text = path.read_text("utf-8")
+    for old, new in (("1.5", "1.6"), ("true", "false"), ("ü", "u"), ('"b"', '"c"')):
+        path.write_text(text.replace(old, new), "utf-8")
+        with pytest.raises(DamagedFileError, match=r"a\.json is damaged \(its content is not what was written\)"):
+            read_sealed_json(path)
+    path.write_text('{"b": 1}')
+    assert read_sealed_json(path) == {"b": 1}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1e999}', '{"a": -1e999}', '{"a": ' + "[" * 80 + "]" * 80 + "}", "[" * 100_000])
+def test_numbers_too_large_and_lists_too_deep_are_damage(text: str) -> None:
+    with pytest.raises(DataError, match=r"^damaged \("):
+        parse_object(text)

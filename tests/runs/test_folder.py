@@ -14,7 +14,7 @@ from methods.tiny import tiny_samples
 from PIL import Image
 
 from lond import __version__
-from lond.config import to_dict
+from lond.config import RunConfig, to_dict
 from lond.data.read.files import HEAD_BYTES, FilePixels
 from lond.errors import ConfigError, DataError
 from lond.io.json_files import write_json
@@ -23,13 +23,17 @@ from lond.runs.folder import (
     CONTENTS,
     MANIFEST,
     METRICS,
+    PLACES,
     check_same_data,
     claim,
     folder_config,
     held,
+    identity_in,
     is_first_process,
     make_manifest,
     outside_parts,
+    read_manifest,
+    run_identity,
 )
 from lond.types import Problem, Samples
 
@@ -51,6 +55,39 @@ def test_a_folder_belongs_to_one_configuration(tmp_path: Path) -> None:
     other = replace(CONFIG, net=replace(CONFIG.net, width=0.75), train=replace(CONFIG.train, epochs=3))
     with pytest.raises(ConfigError, match=r"other settings \(net\.width, train\.epochs\)\. Choose another folder"):
         claim(tmp_path / "run", other)
+
+
+def test_a_source_has_one_name_with_or_without_a_slash(tmp_path: Path) -> None:
+    def named(source: str) -> RunConfig:
+        return replace(CONFIG, data=replace(CONFIG.data, source=source, test_source=""))
+
+    write(tmp_path / "run", "config.json", to_dict(named("photos")))
+    for same in ("photos/", "./photos", "photos//"):
+        claim(tmp_path / "run", named(same))
+    with pytest.raises(ConfigError, match=r"other settings \(data\.source\)"):
+        claim(tmp_path / "run", named("photos/more"))
+
+
+def test_the_identity_of_a_folder_is_that_of_its_configuration_and_data(tmp_path: Path) -> None:
+    assert identity_in(tmp_path) == {}
+    manifest = make_manifest(tiny_samples(6), None, {})
+    write(tmp_path, "config.json", to_dict(CONFIG))
+    write_json(tmp_path / MANIFEST, manifest)
+    identity = identity_in(tmp_path)
+    assert identity == run_identity(CONFIG, manifest)
+    assert identity["data"]["train"]["images"] == 6 and identity["settings"]["train.seed"] == 0
+    assert not set(PLACES) & identity["settings"].keys()
+
+
+@pytest.mark.parametrize("key", ["class_names", "channels", "size", "data"])
+@pytest.mark.parametrize("value", [None, 0, True, "x", [1], {"a": 1}])
+def test_a_manifest_of_wrong_types_is_damage(key: str, value: object, tmp_path: Path) -> None:
+    manifest = make_manifest(tiny_samples(6), None, {})
+    write_json(tmp_path / MANIFEST, manifest)
+    assert read_manifest(tmp_path)["channels"] == 1
+    write_json(tmp_path / MANIFEST, manifest | {key: value})
+    with pytest.raises(DataError, match=rf"manifest\.json is damaged \({key}\)"):
+        read_manifest(tmp_path)
 
 
 def test_what_an_older_version_did_not_write_has_its_default(tmp_path: Path) -> None:

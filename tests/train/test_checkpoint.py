@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
-from lond.errors import DataError
-from lond.train import checkpoint
-from lond.train.checkpoint import load_state, same_state, save_state
+from lond.errors import DamagedFileError, DataError
+from lond.io import tensor_files
+from lond.train.checkpoint import load_state, read_state, same_state, save_state
 
 BITS = torch.Generator().manual_seed(0)
 
@@ -108,7 +108,7 @@ def test_a_crash_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patch:
         if moment == "while writing":
-            patch.setattr(checkpoint, "save_file", half_written)
+            patch.setattr(tensor_files, "save_file", half_written)
         else:
             patch.setattr(os, "fsync", crash)
         with pytest.raises(KeyboardInterrupt):
@@ -152,11 +152,64 @@ def test_missing_files_and_other_layouts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no checkpoint"):
         load_state(tmp_path / "none")
     save_file({"weight": torch.zeros(2)}, tmp_path / "other")
-    with pytest.raises(DataError, match="layout None"):
+    with pytest.raises(DamagedFileError, match="damaged, or was written by another program"):
         load_state(tmp_path / "other")
-    save_file({"weight": torch.zeros(2)}, tmp_path / "later", metadata={"format": "2", "tree": "{}"})
-    with pytest.raises(DataError, match="layout 2, this version reads 1"):
+    later = {"format": "3", "written_by": "lond 7.0", "tree": "{}"}
+    save_file({"weight": torch.zeros(2)}, tmp_path / "later", metadata=later)
+    with pytest.raises(DataError, match=r"written by lond 7\.0 in layout 3; this one reads up to 2: update lond"):
         load_state(tmp_path / "later")
+
+
+def test_tensors_have_their_real_names(tmp_path: Path) -> None:
+    state = {"method": {"net.0.weight": torch.ones(2)}, "rows": [torch.zeros(1)], 1: torch.zeros(2), "1": torch.ones(3)}
+    save_state(tmp_path / "c", state)
+    assert set(load_file(tmp_path / "c")) == {"method.net.0.weight", "rows.0", "1", "1#2"}
+    assert exactly_equal(load_state(tmp_path / "c"), state)
+    odd = {"__metadata__": torch.ones(1), "\udc80": torch.ones(2), "": torch.ones(3)}
+    save_state(tmp_path / "d", odd)
+    assert exactly_equal(load_state(tmp_path / "d"), odd)
+
+
+def test_what_a_file_holds_and_whose_it_is(tmp_path: Path) -> None:
+    save_state(tmp_path / "c", {"a": 1}, holds="checkpoint", identity={"settings": {"seed": 3, "sizes": (1, 2)}})
+    saved = read_state(tmp_path / "c", holds="checkpoint", needed=("a",))
+    assert saved.identity == {"settings": {"seed": 3, "sizes": [1, 2]}}
+    with pytest.raises(DataError, match="holds a checkpoint, not a decision"):
+        read_state(tmp_path / "c", holds="decision")
+    with pytest.raises(DataError, match="c is not a checkpoint: it has no b"):
+        read_state(tmp_path / "c", holds="checkpoint", needed=("a", "b"))
+
+
+def of_version_1(path: Path, tree: str) -> None:
+    save_file({"0": torch.arange(3)}, path, metadata={"format": "1", "tree": tree})
+
+
+def test_files_of_version_0_1_0_are_read_without_a_hash(tmp_path: Path) -> None:
+    of_version_1(tmp_path / "c", '{"dict": [["a", {"tensor": "0"}], ["b", NaN]]}')
+    saved = read_state(tmp_path / "c", holds="checkpoint")
+    assert saved.state["a"].tolist() == [0, 1, 2] and math.isnan(saved.state["b"]) and saved.identity == {}
+
+
+@pytest.mark.parametrize(
+    "tree",
+    ["", "null", "[]", "7", '{"dict": [["a", {"tensor": "1"}]]}', '{"dict": [[[], 1]]}', '{"dict": 3}', "[" * 9999],
+)
+def test_lists_of_contents_that_do_not_fit_are_damage(tree: str, tmp_path: Path) -> None:
+    of_version_1(tmp_path / "c", tree)
+    with pytest.raises(DamagedFileError, match="c is damaged"):
+        load_state(tmp_path / "c")
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    save_state(path, {"a": torch.arange(3.0), "b": [True, 1.5, None, "x"]}, holds="checkpoint", identity={"seed": 1})
+    content = path.read_bytes()
+    for at in range(len(content)):
+        changed = bytearray(content)
+        changed[at] ^= 1 << at % 8
+        path.write_bytes(changed)
+        with pytest.raises(DataError):
+            load_state(path)
 
 
 def test_nothing_is_ever_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

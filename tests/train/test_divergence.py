@@ -13,8 +13,8 @@ from methods.tiny import tiny_samples, tiny_trainer
 
 from lond.errors import CollapseError
 from lond.train.divergence import DIVERGED, LossWatch, collapse
-from lond.train.loop import CHECKPOINT
 from lond.train.runtime import Runtime, RuntimeSettings
+from lond.train.state import CHECKPOINT
 from lond.types import UNLABELLED, Batch, Clock, Term
 
 

@@ -27,8 +27,9 @@ from lond.methods import Method, Survey
 from lond.methods.base import Total
 from lond.train import Trainer, TrainSettings
 from lond.train.checkpoint import load_state, same_state
-from lond.train.loop import CHECKPOINT, LOG, mean_of_last
+from lond.train.loop import LOG, mean_of_last
 from lond.train.schedule import OptimiserSettings
+from lond.train.state import CHECKPOINT, save_checkpoint
 from lond.types import FOREIGN, UNLABELLED, Batch, Clock, Phase, Prediction, Samples, Stream, Term
 
 EPOCHS = 4
@@ -332,6 +333,43 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path: Path
 def test_a_damaged_checkpoint_is_a_data_error(tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_bytes(b"rubbish")
     with pytest.raises(DataError, match="damaged"):
+        trainer_in(tmp_path, "standard").resume()
+
+
+@pytest.mark.parametrize("method", ["standard", "lond-drs"])
+def test_a_damaged_newest_checkpoint_costs_one_epoch_and_no_bit(
+    method: str, tmp_path: Path, uninterrupted: Callable[[str, str], Path]
+) -> None:
+    trainer = trainer_in(tmp_path, method)
+    kill_at(trainer, 3, 1)
+    with pytest.raises(Killed):
+        trainer.run()
+    content = bytearray((tmp_path / CHECKPOINT).read_bytes())
+    content[-9] ^= 64
+    (tmp_path / CHECKPOINT).write_bytes(content)
+    trainer = trainer_in(tmp_path, method)
+    with pytest.warns(UserWarning, match="damaged .* going on from the one before it, after 2 epochs"):
+        assert trainer.resume()
+    trainer.run()
+    assert same_state(final_state(tmp_path), final_state(uninterrupted(method, "sgd")))
+    assert log_of(tmp_path) == log_of(uninterrupted(method, "sgd"))
+
+
+def test_going_on_in_another_way_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = trainer_in(tmp_path, "standard")
+    kill_at(trainer, 1, 1)
+    with pytest.raises(Killed):
+        trainer.run()
+    trainer = trainer_in(tmp_path, "standard")
+    trainer.runtime.precision = "bf16-mixed"
+    with pytest.warns(UserWarning, match=r"in another way \(precision 32-true before, bf16-mixed now\)"):
+        trainer.resume()
+
+
+def test_a_state_that_does_not_fit_is_a_data_error(tmp_path: Path) -> None:
+    state = trainer_in(tmp_path, "standard").state()
+    save_checkpoint(tmp_path, state | {"method": {"weight": torch.zeros(2)}}, {})
+    with pytest.raises(DataError, match="does not fit its network"):
         trainer_in(tmp_path, "standard").resume()
 
 

@@ -87,13 +87,14 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
         what: what the file should be, for the message.
 
     Raises:
-        DataError: the file cannot be read, or lacks a column.
+        DataError: the file cannot be read, lacks a column, or has one twice.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header = file.readline()
             file.seek(0)
             reader = csv.DictReader(file, delimiter=max((",", ";", "\t"), key=header.count))
+            _refuse_repeated(path, reader.fieldnames or ())
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
             if missing:
                 raise DataError(f"{path} is not {what}: it has no column {', '.join(missing)}")
@@ -101,6 +102,12 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
                 yield {name: undo_neutralise(row[name] or "") for name in reader.fieldnames or ()}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a table: {error}; give {what}, as UTF-8 text") from error
+
+
+def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1 and name})
+    if repeated:
+        raise DataError(f"{path} has more than one column called {', '.join(repeated[:5])}; keep one of each")
 
 
 def _fill(

@@ -12,20 +12,26 @@ from typing import Any
 from lond.config import RunConfig, read_config, to_dict
 from lond.data.noise import label_hash
 from lond.data.read.files import contents_hash
-from lond.errors import ConfigError
-from lond.io.json_files import read_json
+from lond.errors import ConfigError, DataError
+from lond.io.json_files import plain, read_json
 from lond.io.lock import locked
 from lond.io.plain_values import flat
 from lond.methods import ALL_METHODS
 from lond.nets import ALL_BACKBONES
-from lond.train.loop import CHECKPOINT
+from lond.train.state import newest_checkpoint
 from lond.types import Samples
 
 PLACES = ("data.benchmark.root", "data.frozen.cache")
 """Settings that say where something lies, and nothing about what is learned from it."""
 
+SOURCES = ("data.source", "data.test_source")
+"""Settings that name a place in one of several ways: ``photos`` and ``photos/`` are one."""
+
 CONTENTS = "contents_sha256"
 """Hash of the whole image files in the manifest, of images that are read from files during training."""
+
+FACTS = ("images", "pixels_sha256", "labels_sha256", CONTENTS)
+"""What the manifest says of a data set that makes it this one."""
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
 
@@ -44,6 +50,8 @@ def folder_config(folder: Path, *, own_backbone: bool = False) -> RunConfig:
         DataError: a file is damaged.
     """
     parts = read_json(folder / MANIFEST).get("outside", {}) if (folder / MANIFEST).is_file() else {}
+    if not isinstance(parts, dict) or not all(isinstance(part, dict) and "name" in part for part in parts.values()):
+        raise DataError(f"{folder / MANIFEST} is damaged (outside)")
     if "method" in parts:
         ALL_METHODS.demand(parts["method"], str(folder))
     if "backbone" in parts and not own_backbone:
@@ -61,8 +69,8 @@ def claim(folder: Path, config: RunConfig) -> None:
         raise ConfigError(f"{folder} is a file, not a folder. Choose another folder for the run.")
     if (folder / CONFIG).is_file():
         # Read as settings first: what an older version did not write yet has its default.
-        stored, asked = flat(to_dict(folder_config(folder))), flat(to_dict(config))
-        names = sorted((stored.keys() | asked.keys()) - set(PLACES))
+        stored, asked = _settings(folder_config(folder)), _settings(config)
+        names = sorted(stored.keys() | asked.keys())
         changed = [name for name in names if stored.get(name) != asked.get(name)]
         if changed:
             raise ConfigError(
@@ -72,6 +80,58 @@ def claim(folder: Path, config: RunConfig) -> None:
     elif folder.is_dir() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty and holds no run. Choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """Return all settings by dotted key but those of ``PLACES``; a source is named in one way."""
+    settings = {key: value for key, value in flat(to_dict(config)).items() if key not in PLACES}
+    return settings | {key: os.path.normpath(settings[key]) for key in SOURCES if settings.get(key)}
+
+
+def run_identity(config: RunConfig, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return what makes a run this one, for its files to know whose they are: settings and data."""
+    data = {name: {key: part[key] for key in FACTS if key in part} for name, part in manifest["data"].items()}
+    shape = {key: manifest[key] for key in ("class_names", "channels", "size") if key in manifest}
+    identity: dict[str, Any] = plain({"settings": _settings(config), "data": data, "shape": shape})
+    return identity
+
+
+def identity_in(folder: Path) -> dict[str, Any]:
+    """Return the identity of the run of a folder; empty if the folder does not tell.
+
+    Raises:
+        DataError: a file is damaged.
+    """
+    if not all((folder / name).is_file() for name in (CONFIG, MANIFEST)):
+        return {}
+    return run_identity(folder_config(folder, own_backbone=True), read_manifest(folder))
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a run.
+
+    Raises:
+        DataError: it is missing or damaged.
+    """
+    path = folder / MANIFEST
+    manifest = read_json(path)
+    names, size, data = (manifest.get(key) for key in ("class_names", "size", "data"))
+    fits = {
+        "class_names": isinstance(names, list) and all(isinstance(name, str) for name in names),
+        "channels": _is_count(manifest.get("channels")),
+        "size": isinstance(size, list) and len(size) == 2 and all(map(_is_count, size)),
+        "data": isinstance(data, dict) and all(isinstance(part, dict) for part in data.values()),
+    }
+    wrong = [key for key, fit in fits.items() if not fit]
+    if wrong:
+        raise DataError(
+            f"{path} is damaged ({', '.join(wrong)}); take it from a copy, or delete {folder} to train the run again"
+        )
+    return manifest
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
 
 
 def is_first_process() -> bool:
@@ -104,11 +164,11 @@ def check_same_data(folder: Path, manifest: dict[str, Any]) -> None:
     Raises:
         ConfigError: they have.
     """
-    begun = (folder / CHECKPOINT).is_file() or (folder / METRICS).is_file()
+    begun = newest_checkpoint(folder) is not None or (folder / METRICS).is_file()
     if not (begun and (folder / MANIFEST).is_file()):
         return
-    stored, asked = read_json(folder / MANIFEST)["data"], manifest["data"]
-    keys = ("images", "pixels_sha256", "labels_sha256")
+    stored, asked = read_manifest(folder)["data"], manifest["data"]
+    keys = tuple(key for key in FACTS if key != CONTENTS)
     for name in sorted(stored.keys() | asked.keys()):
         old, new = stored.get(name, {}), asked.get(name, {})
         # Version 0.1.0 did not hash whole files.

@@ -1,4 +1,4 @@
-"""The one training loop, and what it stands on: runtime, schedule, checkpoint, log, progress."""
+"""The one training loop, and what it stands on: runtime, schedule, checkpoint, log."""
 
 from lond.train.loop import Result, Trainer, TrainSettings
 from lond.train.runtime import Runtime, RuntimeSettings

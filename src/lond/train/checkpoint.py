@@ -1,72 +1,121 @@
-"""Complete training state in one file that loads without pickle and is replaced atomically."""
+"""Complete training state in one file that loads without pickle, knows whose it is, and is replaced atomically."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from lond.errors import DataError
-from lond.io.atomic import write_atomically
-
-FORMAT = 1
-"""Version of the file's layout."""
+from lond.errors import DamagedFileError, DataError
+from lond.io.json_files import plain
+from lond.io.tensor_files import TensorFile, load_tensors, save_tensors
 
 
-def save_state(path: Path, state: dict[str, Any]) -> None:
-    """Write a tree of dicts, lists, tensors, numbers, strings and None.
+@dataclass(frozen=True)
+class SavedState:
+    """A state as it was read, and whose it is: empty if the file does not say, as those of version 0.1.0."""
+
+    state: dict[str, Any]
+    identity: dict[str, Any] = field(default_factory=dict)
+
+
+def save_state(
+    path: Path, state: dict[str, Any], *, holds: str = "state", identity: Mapping[str, Any] | None = None
+) -> None:
+    """Write a tree of dicts, lists, tensors, numbers, strings and None; tensors are named by their place in it.
 
     A process killed at any moment leaves the previous file whole.
+
+    Args:
+        path: file to write.
+        state: the tree.
+        holds: what the file is, so that it is not taken for another.
+        identity: what the state belongs to, as plain values.
 
     Raises:
         TypeError: the tree holds something else.
         DataError: the file cannot be written.
     """
     tensors: dict[str, Tensor] = {}
-    tree = _encode(state, tensors)
-    metadata = {"format": str(FORMAT), "tree": json.dumps(tree)}
-    write_atomically(path, lambda place: save_file(tensors, place, metadata=metadata))
+    tree = _encode(state, tensors, "")
+    save_tensors(path, tensors, {"holds": holds, "identity": plain(identity or {}), "tree": tree})
 
 
 def load_state(path: Path) -> dict[str, Any]:
+    """Read the state that ``save_state`` wrote; see ``read_state``."""
+    return read_state(path).state
+
+
+def read_state(path: Path, *, holds: str | None = None, needed: tuple[str, ...] = ()) -> SavedState:
     """Read what ``save_state`` wrote; tensors are on the CPU.
 
+    Args:
+        path: the file.
+        holds: what it must be, if the file says so.
+        needed: entries that the state must have.
+
     Raises:
-        DataError: the file is missing, damaged or of another layout.
+        DamagedFileError: the content is not what was written.
+        DataError: the file is missing, of a newer version, or holds something else.
     """
     if not path.is_file():
         raise DataError(f"there is no checkpoint {path}")
+    file = load_tensors(path)
+    if holds is not None and file.about.get("holds", holds) != holds:
+        raise DataError(f"{path} holds a {file.about['holds']}, not a {holds}; it belongs elsewhere")
+    state = _tree(path, file)
+    missing = [name for name in needed if name not in state]
+    if missing:
+        raise DataError(f"{path} is not a {holds or 'state'}: it has no {', '.join(missing)}")
+    identity = file.about.get("identity")
+    return SavedState(state, identity if isinstance(identity, dict) else {})
+
+
+def _tree(path: Path, file: TensorFile) -> dict[str, Any]:
+    if "tree" not in file.about:
+        raise DamagedFileError(f"{path} is damaged, or was written by another program")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-    except SafetensorError as error:
-        raise DataError(f"the checkpoint {path} is damaged ({error}); delete it to start anew") from error
-    if metadata.get("format") != str(FORMAT):
-        raise DataError(f"the checkpoint {path} has layout {metadata.get('format')}, this version reads {FORMAT}")
-    state: dict[str, Any] = _decode(json.loads(metadata["tree"]), tensors)
+        state = _decode(file.about["tree"], file.tensors)
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise DamagedFileError(f"{path} is damaged ({type(error).__name__} in its list of contents)") from error
+    if not isinstance(state, dict):
+        raise DamagedFileError(f"{path} is damaged (no table of contents)")
     return state
 
 
-def _encode(node: Any, tensors: dict[str, Tensor]) -> Any:
-    """Replace tensors by their key, and mark containers so that key types and tuples survive JSON."""
+def _encode(node: Any, tensors: dict[str, Tensor], name: str) -> Any:
+    """Replace tensors by their names, and mark containers so that key types and tuples survive JSON."""
     if isinstance(node, Tensor):
-        key = str(len(tensors))
-        tensors[key] = node.detach().cpu().contiguous().clone()
-        return {"tensor": key}
+        name = _free(name or "value", tensors)
+        tensors[name] = node.detach().cpu().contiguous().clone()
+        return {"tensor": name}
     if isinstance(node, dict):
-        return {"dict": [[key, _encode(value, tensors)] for key, value in node.items()]}
+        return {"dict": [[key, _encode(value, tensors, _joined(name, key))] for key, value in node.items()]}
     if isinstance(node, list | tuple):
         kind = "list" if isinstance(node, list) else "tuple"
-        return {kind: [_encode(value, tensors) for value in node]}
+        return {kind: [_encode(value, tensors, _joined(name, at)) for at, value in enumerate(node)]}
     if node is None or isinstance(node, bool | int | float | str):
         return node
     raise TypeError(f"cannot store a {type(node).__name__} in a checkpoint")
+
+
+def _joined(name: str, key: object) -> str:
+    text = str(key).encode("ascii", "backslashreplace").decode()
+    return f"{name}.{text}" if name else text
+
+
+def _free(name: str, taken: Mapping[str, Tensor]) -> str:
+    """Return a name that no other tensor has: keys may hold dots, and 1 and "1" read the same."""
+    # The library keeps this name for itself.
+    free, number = f"{name}#1" if name == "__metadata__" else name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}#{number}"
+    return free
 
 
 def _decode(node: Any, tensors: dict[str, Tensor]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lond.io.atomic import write_atomically
+from lond.io.atomic import append_text, write_atomically
 from lond.io.json_files import json_line
 
 
@@ -22,5 +22,4 @@ class JsonLines:
 
     def append(self, record: dict[str, Any]) -> None:
         """Add one record."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json_line(record))
+        append_text(self.path, json_line(record))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -18,16 +19,15 @@ from lond.data.views import Views
 from lond.errors import ConfigError, DataError
 from lond.evaluate import evaluate_predictions, selection_quality
 from lond.methods.base import Method
+from lond.progress.work import Work, work_here
 from lond.seeds import generator, own_random_state
-from lond.train.checkpoint import load_state, save_state
 from lond.train.divergence import LossWatch, collapse
 from lond.train.log import JsonLines
-from lond.train.progress import ProgressBar
 from lond.train.runtime import Runtime
 from lond.train.schedule import OptimiserSettings, build_optimiser, set_rate
+from lond.train.state import RUNTIME, newest_checkpoint, read_checkpoint, save_checkpoint, told_change
 from lond.types import Batch, Clock, Phase, Prediction, Samples
 
-CHECKPOINT = "checkpoint.safetensors"
 LOG = "log.jsonl"
 
 
@@ -80,10 +80,11 @@ class Trainer:
         *,
         test: Samples | None = None,
         folder: Path | None = None,
+        identity: Mapping[str, Any] | None = None,
         label: str = "training",
         show_progress: bool | None = None,
     ) -> None:
-        """Put everything on the device."""
+        """Put everything on the device; ``identity`` says whose the checkpoints are, and is checked on resuming."""
         if (samples.labels >= 0).sum() < 2:
             raise DataError("training needs at least two labelled images")
         if test is not None and not len(test):
@@ -96,51 +97,65 @@ class Trainer:
             samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes, settings.max_steps
         )
         self.history: list[dict[str, Any]] = []
+        self.identity = dict(identity or {})
         self.label, self.show_progress = label, show_progress if runtime.is_main else False
 
     def resume(self) -> bool:
-        """Continue from the folder's checkpoint if there is one; tell whether there was."""
-        checkpoint = self._checkpoint()
-        if checkpoint is None:
+        """Continue from the folder's newest whole checkpoint if there is one; tell whether there was.
+
+        Raises:
+            DataError: all are damaged, or it is of another run, or does not fit the method.
+        """
+        main = self.runtime.is_main
+        saved = None if self.folder is None else read_checkpoint(self.folder, self.identity, say=main)
+        if saved is None:
             return False
-        state = load_state(checkpoint)
-        self.method.load_state_dict(state["method"])
-        self.method.load_extra_state(state["extra"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.runtime.load_state_dict(state["runtime"])
+        state = saved.state
+        try:
+            self.method.load_state_dict(state["method"])
+            self.method.load_extra_state(state["extra"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.runtime.load_state_dict(state["runtime"])
+        except (RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
+            text = " ".join(str(error).split())[:300]
+            raise DataError(f"the checkpoint of {self.folder} does not fit its network: {text}") from error
         self.history = state["history"]
+        unfinished = len(self.history) < self.settings.epochs
+        if main and unfinished and (change := told_change(saved.identity, self._way())):
+            warnings.warn(f"the run goes on in another way ({change}); its result may differ a little", stacklevel=2)
         return True
 
-    def _checkpoint(self) -> Path | None:
-        """Return the file to go on from, if there is one."""
-        path = None if self.folder is None else self.folder / CHECKPOINT
-        return path if path is not None and path.is_file() else None
+    def _way(self) -> dict[str, Any]:
+        """Return how it is computed, as far as it changes results."""
+        return {"precision": self.runtime.precision, "processes": self.runtime.processes}
 
     def run(self) -> Result:
         """Train the epochs that are missing."""
         log = JsonLines(self.folder / LOG) if self.folder and self.runtime.is_main else None
         if log:
             log.restart(self.history)
-        with ProgressBar(self.label, self.settings.epochs, show=self.show_progress) as bar:
+        with work_here("training", show=self.show_progress) as work:
+            work.begin(self.label)
             for epoch in range(len(self.history), self.settings.epochs):
                 with own_random_state(self.settings.seed, "global", epoch, self.runtime.rank):
-                    record = self._epoch(epoch, bar)
+                    record = self._epoch(epoch, work)
                 self.history.append(record)
-                bar.show(record)
                 if log:
                     self._save()
                     log.append(record)
+                if self.runtime.is_main:
+                    work.record(record)
         self.runtime.barrier()
         return Result(mean_of_last(self.history, self.settings.average_last), self.history)
 
-    def _epoch(self, epoch: int, bar: ProgressBar) -> dict[str, Any]:
+    def _epoch(self, epoch: int, work: Work) -> dict[str, Any]:
         started = time.perf_counter()
         rate = set_rate(self.optimiser, epoch, self.settings.epochs, self.optimiser_settings)
         in_steps = 0.0
         losses: dict[str, dict[str, float]] = {}
         for phase in self.method.before_epoch(epoch, self.survey):
             begun = time.perf_counter()
-            losses[phase.name] = self._phase(phase, epoch, bar)
+            losses[phase.name] = self._phase(phase, epoch, work)
             in_steps += time.perf_counter() - begun
         self.method.after_epoch(epoch, self.runtime.total)
         self.runtime.average_buffers(self.method)
@@ -160,7 +175,7 @@ class Trainer:
         }
         return record
 
-    def _phase(self, phase: Phase, epoch: int, bar: ProgressBar) -> dict[str, float]:
+    def _phase(self, phase: Phase, epoch: int, work: Work) -> dict[str, float]:
         """Run the steps of a phase and return the mean of every loss term."""
         self.method.train()
         steps = self.batches.steps(phase)
@@ -173,11 +188,12 @@ class Trainer:
         for step, batches in enumerate(self.batches.batches(phase, self.settings.seed, epoch)):
             losses = self.step(phase, batches, Clock(epoch, step, steps), random)
             if found := watch.add(step, steps, batches, losses):
-                raise collapse(found, self.folder, self._checkpoint(), self.runtime)
+                raise collapse(found, self.folder, newest_checkpoint(self.folder), self.runtime)
             for name, value in losses.items():
                 sums[name] = sums.get(name, torch.zeros((), device=value.device)) + value
                 counts[name] += 1
-            bar.move(epoch + (step + 1) / steps, phase.name)
+            done = (epoch + (step + 1) / steps) / self.settings.epochs
+            work.move(done, f"epoch {epoch + 1}/{self.settings.epochs} {phase.name}")
         return self._averages(sums, counts)
 
     def _averages(self, sums: dict[str, Tensor], counts: Counter[str]) -> dict[str, float]:
@@ -257,7 +273,7 @@ class Trainer:
 
     def _save(self) -> None:
         assert self.folder is not None
-        save_state(self.folder / CHECKPOINT, self.state())
+        save_checkpoint(self.folder, self.state(), self.identity | {RUNTIME: self._way()})
 
     def state(self) -> dict[str, Any]:
         """Return everything a checkpoint holds."""
