@@ -14,7 +14,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from lond.detect import EBO, KNN, MDS, MLS, MSP, Evidence, OpenMax, ReAct, TempScaling
+from lond.detect import (
+    ASH,
+    DICE,
+    EBO,
+    KNN,
+    MDS,
+    MLS,
+    MSP,
+    RMDS,
+    SCALE,
+    SHE,
+    Evidence,
+    GradNorm,
+    NNGuide,
+    OpenMax,
+    ReAct,
+    TempScaling,
+    ViM,
+)
 from lond.detect.rankfeat import remove_rank_one
 from lond.nets import timm_models
 
@@ -102,6 +120,62 @@ def test_react(ood: Any) -> None:
 
     theirs = ood.ReAct(None, head).fit_feature_maps(FIT.features, FIT.labels).predict_feature_maps(QUERIES.features)
     close(ReAct(head=head).fit_features(FIT).score_features(QUERIES), theirs, rel=1e-5)
+
+
+# The last layer of the network behind ``made``.
+LAST = torch.nn.Linear(8, 4, bias=False)
+LAST.weight.data = 3 * torch.eye(8)[:4]
+
+
+def head(features: Tensor) -> Tensor:
+    return LAST(features.flatten(1)).detach()
+
+
+def test_vim(ood: Any) -> None:
+    theirs = ood.ViM(None, d=4, w=LAST.weight, b=torch.zeros(4)).fit_features(FIT.features, FIT.labels)
+    ours = ViM(head=head).fit_features(FIT).score_features(QUERIES)
+    close(ours, theirs.predict_features(QUERIES.features), rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("variant", ["s", "b", "p"])
+def test_ash(ood: Any, variant: Any) -> None:
+    theirs = ood.ASH(None, head, variant=f"ash-{variant}", percentile=0.65)
+    maps = QUERIES.features[:, :, None, None]
+    ours = ASH(head=head, percentile=65, variant=variant).score_features(QUERIES)
+    close(ours, theirs.predict_feature_maps(maps), rel=1e-4)
+
+
+def test_scale(ood: Any) -> None:
+    theirs = ood.SCALE(None, head, percentile=0.5).predict_feature_maps(QUERIES.features[:, :, None, None])
+    close(SCALE(head=head, percentile=50).score_features(QUERIES), theirs, rel=1e-4)
+
+
+def test_gradnorm(ood: Any) -> None:
+    """It averages over the classes as the paper does; the released code sums."""
+    theirs = ood.GradNorm(LAST).predict(QUERIES.features)
+    close(GradNorm().score_features(QUERIES), theirs, rel=1e-4)
+
+
+def test_dice(ood: Any) -> None:
+    theirs = ood.DICE(None, LAST.weight, torch.zeros(4), p=0.7).fit_features(FIT.features, FIT.labels)
+    ours = DICE(head=head, percentile=70).fit_features(FIT).score_features(QUERIES)
+    close(ours, theirs.predict_features(QUERIES.features), rel=1e-5)
+
+
+def test_she(ood: Any) -> None:
+    theirs = ood.SHE(None, head).fit_features(FIT.features, FIT.labels).predict_features(QUERIES.features)
+    close(SHE().fit_features(FIT).score_features(QUERIES), theirs, rel=1e-5)
+
+
+def test_nnguide(ood: Any) -> None:
+    theirs = ood.NNGuide(None, head, k=10).fit_features(FIT.features, FIT.labels).predict_features(QUERIES.features)
+    close(NNGuide(k=10).fit_features(FIT).score_features(QUERIES), theirs, rel=1e-4)
+
+
+def test_rmds_ranks_alike(ood: Any) -> None:
+    """Neither of its covariances is divided by N, and it adds 1e-6 to both diagonals."""
+    theirs = ood.RMD(None).fit_features(FIT.features, FIT.labels).predict_features(QUERIES.features)
+    close(RMDS().fit_features(FIT).score_features(QUERIES), theirs * len(FIT.features), rel=1e-3, abs=1e-3)
 
 
 def test_rankfeat_removes_the_same(ood: Any) -> None:

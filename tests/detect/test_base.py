@@ -23,7 +23,7 @@ from lond.errors import ConfigError, DataError
 from lond.paper.names import DETECTOR_NAMES
 
 FITTED = [name for name, kind in DETECTORS.items() if kind.fits_on != "nothing"]
-ASK_THE_NETWORK = ("react", "rankfeat")
+ASK_THE_NETWORK = ("react", "rankfeat", "vim", "ash", "scale", "dice")
 ARRAYS_ONLY = [name for name in DETECTORS if name not in ASK_THE_NETWORK]
 names = pytest.mark.parametrize("name", DETECTORS)
 fitted_names = pytest.mark.parametrize("name", FITTED)
@@ -42,6 +42,20 @@ def batches(network: Any) -> list[tuple[Tensor, Tensor]]:
         found.append((images(40, seed), labels))
     network.passes = 0
     return found
+
+
+class LastLayer:
+    """A head of 5 features and 3 classes, for detectors that ask the network."""
+
+    def head(self, features: Tensor) -> Tensor:
+        weight = torch.randn(3, 5, generator=torch.Generator().manual_seed(5))
+        return features.float() @ weight.T + torch.tensor([0.5, -1.0, 2.0])
+
+
+def made(name: str) -> Detector:
+    """Return a detector with a head if it asks for one, else without any network."""
+    network: Any = LastLayer() if name in ASK_THE_NETWORK else None
+    return DETECTORS[name](network)
 
 
 def evidence(rows: int = 60, classes: int = 3, seed: int = 0) -> Evidence:
@@ -103,7 +117,7 @@ def test_rows_with_a_negative_label_do_not_count(name: str) -> None:
         torch.cat([data.labels, torch.tensor([-1, -2, -1, -1])]),
         embeddings=torch.cat([data.embeddings, torch.full((4, 5), torch.nan)]),
     )
-    clean, other = DETECTORS[name]().fit_features(data), DETECTORS[name]().fit_features(spoilt)
+    clean, other = made(name).fit_features(data), made(name).fit_features(spoilt)
     for key, value in clean.state.items():
         assert torch.allclose(value, other.state[key], rtol=1e-12)
 
@@ -112,27 +126,25 @@ def test_rows_with_a_negative_label_do_not_count(name: str) -> None:
 def test_trusted_only_is_a_fit_on_those_rows(name: str) -> None:
     data, mask = evidence(), torch.arange(60) % 3 != 0
     part = Evidence(data.features[mask], data.logits[mask], data.labels[mask], embeddings=data.embeddings[mask])
-    one, other = DETECTORS[name]().fit_features(trusted_only(data, mask)), DETECTORS[name]().fit_features(part)
+    one, other = made(name).fit_features(trusted_only(data, mask)), made(name).fit_features(part)
     assert all(torch.equal(one.state[key], other.state[key]) for key in one.state)
-    assert any(
-        not torch.equal(one.state[key], value) for key, value in DETECTORS[name]().fit_features(data).state.items()
-    )
+    assert any(not torch.equal(one.state[key], value) for key, value in made(name).fit_features(data).state.items())
 
 
 @fitted_names
 def test_nothing_to_fit_on_is_said(name: str) -> None:
     data = evidence()
     with pytest.raises(DataError, match="no sample to fit"):
-        DETECTORS[name]().fit_features(trusted_only(data, torch.zeros(60, dtype=torch.bool)))
+        made(name).fit_features(trusted_only(data, torch.zeros(60, dtype=torch.bool)))
     with pytest.raises(DataError, match="no sample to fit"):
-        DETECTORS[name]().fit_features(Evidence(data.features, data.logits, torch.full((60,), -1)))
+        made(name).fit_features(Evidence(data.features, data.logits, torch.full((60,), -1)))
 
 
 @fitted_names
 def test_values_that_are_not_finite_are_said(name: str) -> None:
     bad = torch.full((6, 3), torch.nan)
     with pytest.raises(DataError, match="not finite"):
-        DETECTORS[name]().fit_features(Evidence(bad, bad, torch.zeros(6, dtype=torch.long)))
+        made(name).fit_features(Evidence(bad, bad, torch.zeros(6, dtype=torch.long)))
 
 
 @fitted_names
@@ -193,17 +205,26 @@ def test_one_row_none_and_many_are_scored_alike(name: str) -> None:
     assert detector.score_features(trusted_only(queries, torch.zeros(9, dtype=torch.bool))).shape == (0,)
 
 
-@pytest.mark.parametrize("name", ["mds", "knn", "ngc-prototype"])
+class FirstThree:
+    """The last layer of the network behind ``clusters``."""
+
+    def head(self, features: Tensor) -> Tensor:
+        return features[:, :3]
+
+
+@pytest.mark.parametrize("name", ["mds", "knn", "ngc-prototype", "vim", "rmds"])
 def test_a_far_away_sample_is_more_foreign_by_features(name: str, clusters: tuple[Evidence, ...]) -> None:
     fit, known, foreign = clusters
-    detector: Detector = DETECTORS[name]().fit_features(fit)
+    network: Any = FirstThree()
+    detector = DETECTORS[name](network).fit_features(fit)
     assert detector.score_features(foreign).min() > detector.score_features(known).max()
 
 
-@pytest.mark.parametrize("name", ["msp", "temp-scaling", "mls", "ebo"])
+@pytest.mark.parametrize("name", ["msp", "temp-scaling", "mls", "ebo", "react", "ash", "scale", "she", "nnguide"])
 def test_an_undecided_sample_is_more_foreign_by_logits(name: str, clusters: tuple[Evidence, ...]) -> None:
     fit, known, foreign = clusters
-    detector: Detector = DETECTORS[name]().fit_features(fit)
+    network: Any = FirstThree()
+    detector = DETECTORS[name](network).fit_features(fit)
     assert detector.score_features(foreign).min() > detector.score_features(known).max()
 
 
@@ -224,7 +245,7 @@ def fit(self: Detector, evidence: Evidence) -> Detector:
     [
         ({"fit_features": fit}, "Own has a fit_features: set its attribute fits_on"),
         ({"fits_on": "clean"}, "Own is to be fitted on 'clean' but has no fit_features"),
-        ({"fits_on": "everything"}, "Own.fits_on is 'everything'; choose one of: nothing, training, clean"),
+        ({"fits_on": "everything"}, "Own.fits_on is 'everything'; choose one of: nothing, training, clean, held-out"),
         ({"needs": ("gradients",)}, "Own.needs is .*; choose from: maps, embeddings, class_scores"),
         ({"needs": "maps"}, "Own.needs is 'maps'; choose from"),
     ],

@@ -55,3 +55,11 @@ def test_open_set_images_in_the_bank_make_their_like_look_known() -> None:
 def test_refuses_k_below_one() -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         KNN(k=0)
+
+
+def test_a_block_of_similarities_keeps_to_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(module, "in_blocks", lambda function, values, rows: sizes.append(rows) or function(values))
+    monkeypatch.setattr(module, "BLOCK_BYTES", 4 * 80 * 5 + 3)
+    KNN().fit_features(Evidence(features(80))).score_features(Evidence(features(13, 1)))
+    assert sizes == [5]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from lond.detect import MDS, Evidence
 from lond.detect import evidence as blocks
+from lond.detect.mds import whitener
 from lond.errors import ConfigError, DataError
 
 
@@ -78,3 +79,14 @@ def test_needs_labels() -> None:
 def test_refuses_a_cutoff_that_is_none(cutoff: float) -> None:
     with pytest.raises(ConfigError, match="cutoff"):
         MDS(eigen_cutoff=cutoff)
+
+
+@pytest.mark.parametrize(("cutoff", "kept"), [(1e-8, 3), (1e-6, 2), (1e-4, 1), (0.0, 3)])
+def test_the_cutoff_is_a_share_of_the_largest_eigenvalue(cutoff: float, kept: int) -> None:
+    """Of 40,000 a share of 1e-6 is 0.04: 0.001 lies below it, 1 above."""
+    covariance = torch.diag(torch.tensor([1.0, 1e-3, 4e4], dtype=torch.float64))
+    assert whitener(covariance, cutoff).shape == (3, kept)
+
+
+def test_an_eigenvalue_on_the_cutoff_is_left_out() -> None:
+    assert whitener(torch.diag(torch.tensor([1.0, 4.0], dtype=torch.float64)), 0.25).shape == (2, 1)

@@ -31,6 +31,12 @@ def test_power_iteration_comes_close(shape: tuple[int, ...]) -> None:
     assert torch.allclose(remove_rank_one(maps(*shape), 50), remove_rank_one(maps(*shape)), atol=1e-3)
 
 
+def test_power_iteration_starts_at_a_row_that_is_not_empty() -> None:
+    dead = maps(2, 6, 2, 2)
+    dead[:, :2] = 0
+    assert torch.allclose(remove_rank_one(dead, 50), remove_rank_one(dead), atol=1e-3)
+
+
 @pytest.mark.parametrize("iterations", [None, 20])
 def test_empty_maps_stay_empty(iterations: int | None) -> None:
     assert torch.equal(remove_rank_one(torch.zeros(2, 3, 2, 2), iterations), torch.zeros(2, 3, 2, 2))

@@ -90,3 +90,74 @@ def ngc_prototype(embeddings: np.ndarray, train: np.ndarray, labels: np.ndarray)
 
     means = [np.mean([z / np.linalg.norm(z) for z in train[labels == c]], axis=0) for c in sorted(set(labels.tolist()))]
     return [1 - max(cosine(z, m) for m in means) for z in embeddings]
+
+
+def logits_of(features: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return np.array([[float(w @ h) + float(b) for w, b in zip(weight, bias, strict=True)] for h in features])
+
+
+def vim(features: np.ndarray, train: np.ndarray, weight: np.ndarray, bias: np.ndarray, dimension: int) -> list[float]:
+    """With singular vectors of the centred features in place of eigenvectors of their covariance."""
+    origin = -np.linalg.lstsq(weight, bias, rcond=None)[0]
+    principal = np.linalg.svd(train - origin)[2][:dimension]
+
+    def outside(h: np.ndarray) -> float:
+        centred = h - origin
+        return float(np.linalg.norm(centred - sum((centred @ p) * p for p in principal)))
+
+    largest = [max(z) for z in logits_of(train, weight, bias)]
+    alpha = float(np.mean(largest)) / float(np.mean([outside(h) for h in train]))
+    energies = [log_sum_exp(list(z)) for z in logits_of(features, weight, bias)]
+    return [alpha * outside(h) - energy for h, energy in zip(features, energies, strict=True)]
+
+
+def kept_places(row: Sequence[float], q: float) -> list[int]:
+    """The places of the largest entries when q percent are dropped; at least one."""
+    count = max(1, len(row) - round(len(row) * q / 100))
+    return sorted(range(len(row)), key=lambda i: -row[i])[:count]
+
+
+def ash(features: np.ndarray, q: float, variant: str) -> np.ndarray:
+    shaped = np.zeros(features.shape)
+    for out, row in zip(shaped, features.tolist(), strict=True):
+        places = kept_places(row, q)
+        before, after = math.fsum(row), math.fsum(row[i] for i in places)
+        for i in places:
+            out[i] = {"p": row[i], "b": before / len(places), "s": row[i] * math.exp(before / (after or 1))}[variant]
+    return shaped
+
+
+def scale(features: np.ndarray, q: float) -> np.ndarray:
+    rows = features.tolist()
+    return np.array([[x * math.exp(sum(r) / sum(r[i] for i in kept_places(r, q))) for x in r] for r in rows])
+
+
+def dice(features: np.ndarray, train: np.ndarray, weight: np.ndarray, bias: np.ndarray, q: float) -> list[float]:
+    mean = [float(np.mean(column)) for column in train.T]
+    contributions = np.array([[w * m for w, m in zip(row, mean, strict=True)] for row in weight])
+    level = percentile(contributions, q)
+    sparse = np.where([[x > level for x in row] for row in contributions], weight, 0.0)
+    return ebo(logits_of(features, sparse, bias))
+
+
+def she(
+    features: np.ndarray, logits: np.ndarray, train: np.ndarray, fit: np.ndarray, labels: np.ndarray
+) -> list[float]:
+    scores = []
+    for h, z in zip(features, logits, strict=True):
+        best = int(np.argmax(z))
+        own = [g for g, y, t in zip(train, labels, fit, strict=True) if y == best and int(np.argmax(t)) == best]
+        scores.append(-float(h @ np.mean(own, axis=0)) if own else 0.0)
+    return scores
+
+
+def nnguide(features: np.ndarray, logits: np.ndarray, train: np.ndarray, fit: np.ndarray, k: int) -> list[float]:
+    scores = []
+    for h, z in zip(features, logits, strict=True):
+        unit = h / np.linalg.norm(h)
+        products = [
+            float(unit @ g) / float(np.linalg.norm(g)) * log_sum_exp(list(t)) for g, t in zip(train, fit, strict=True)
+        ]
+        best = sorted(products, reverse=True)[:k]
+        scores.append(-log_sum_exp(list(z)) * sum(best) / len(best))
+    return scores

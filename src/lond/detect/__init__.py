@@ -2,19 +2,28 @@
 
 from typing import TypeVar
 
-from lond.detect.base import Detector, Network, NoNetworkError, NotFittedError, wrong_with_detector
+from lond.detect.ash import ASH
+from lond.detect.base import Detector, NotFittedError, wrong_with_detector
+from lond.detect.dice import DICE
 from lond.detect.ebo import EBO
 from lond.detect.evidence import Evidence, trusted_only
+from lond.detect.gradnorm import GradNorm
 from lond.detect.knn import KNN
 from lond.detect.mds import MDS
 from lond.detect.mls import MLS, mls_score
 from lond.detect.msp import MSP, msp_score
+from lond.detect.network import AnyNetwork, ModuleNetwork, Network, NoNetworkError
 from lond.detect.ngc_prototype import NGCPrototype
+from lond.detect.nnguide import NNGuide
 from lond.detect.open_world import OpenWorld, open_world_score
 from lond.detect.openmax import OpenMax
 from lond.detect.rankfeat import RankFeat
 from lond.detect.react import ReAct
+from lond.detect.rmds import RMDS
+from lond.detect.scale import SCALE
+from lond.detect.she import SHE
 from lond.detect.temp_scaling import TempScaling
+from lond.detect.vim import ViM
 from lond.registry import Registry
 
 D = TypeVar("D", bound=Detector)
@@ -31,6 +40,14 @@ DETECTORS: dict[str, type[Detector]] = {
     "rankfeat": RankFeat,
     "open-world": OpenWorld,
     "ngc-prototype": NGCPrototype,
+    "vim": ViM,
+    "ash": ASH,
+    "scale": SCALE,
+    "gradnorm": GradNorm,
+    "dice": DICE,
+    "she": SHE,
+    "nnguide": NNGuide,
+    "rmds": RMDS,
 }
 """Name -> detector of this package."""
 
@@ -50,15 +67,24 @@ def register(detector: type[D]) -> type[D]:
 
 __all__ = [
     "ALL_DETECTORS",
+    "ASH",
     "DETECTORS",
+    "DICE",
     "EBO",
     "KNN",
     "MDS",
     "MLS",
     "MSP",
+    "RMDS",
+    "SCALE",
+    "SHE",
+    "AnyNetwork",
     "Detector",
     "Evidence",
+    "GradNorm",
+    "ModuleNetwork",
     "NGCPrototype",
+    "NNGuide",
     "Network",
     "NoNetworkError",
     "NotFittedError",
@@ -67,6 +93,7 @@ __all__ = [
     "RankFeat",
     "ReAct",
     "TempScaling",
+    "ViM",
     "mls_score",
     "msp_score",
     "open_world_score",

@@ -9,17 +9,19 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import torch
 from torch import Tensor
 
 from lond.detect.evidence import Evidence, joined
+from lond.detect.network import AnyNetwork, Network, NoNetworkError, as_network
 from lond.errors import DataError, LondError
 
-FitsOn = Literal["nothing", "training", "clean"]
+FitsOn = Literal["nothing", "training", "clean", "held-out"]
 """What a detector is fitted on: nothing; the training samples, twice where there is a choice: on all of them, foreign
-ones among them, and on those judged clean; or a clean validation set, in place of which it gets the latter."""
+ones among them, and on those judged clean; the latter alone, in place of a clean validation set; or samples that the
+network was not trained on, and those judged clean if none were held out."""
 
 Need = Literal["maps", "embeddings", "class_scores"]
 """A part of the evidence that not every network gives."""
@@ -29,25 +31,16 @@ class NotFittedError(LondError):
     """A detector was asked for scores before it was fitted."""
 
 
-class NoNetworkError(LondError):
-    """A detector was given images, or needs a part of the network, but has no network."""
-
-
-class Network(Protocol):
-    """A frozen classifier that gives detectors its logits, features and maps."""
-
-    def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
-        """Return features and logits of normalised images ``(B, C, H, W)``, and the maps if asked for."""
-
-    def head(self, features: Tensor) -> Tensor:
-        """Map features ``(B, D)`` to logits ``(B, C)``."""
-
-    def finish(self, block: int, maps: Tensor) -> Tensor:
-        """Return the logits ``(B, C)`` that follow from the maps of the last block (0) or the one before it (1)."""
-
-
 class Detector(ABC):
     """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``.
+
+    The network may be any classifier that is an ``nn.Module``; see ``ModuleNetwork`` for what it has to be like.
+
+    >>> from lond.detect import KNN
+    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+    >>> loader = [(torch.rand(10, 3, 2, 2), torch.arange(10) % 4)]
+    >>> KNN(model, k=3).fit(loader).score(torch.rand(5, 3, 2, 2)).shape
+    torch.Size([5])
 
     All that the rest of the package has to know about a detector stands in the attributes of its class.
     """
@@ -68,16 +61,16 @@ class Detector(ABC):
             raise TypeError(f"{cls.__name__}.fits_on is {cls.fits_on!r}; choose one of: {', '.join(get_args(FitsOn))}")
         fits = cls.fit_features is not Detector.fit_features
         if fits and cls.fits_on == "nothing":
-            raise TypeError(f"{cls.__name__} has a fit_features: set its attribute fits_on to 'training' or 'clean'")
+            raise TypeError(f"{cls.__name__} has a fit_features: set its attribute fits_on, e.g. to 'training'")
         if not fits and cls.fits_on != "nothing":
             raise TypeError(f"{cls.__name__} is to be fitted on {cls.fits_on!r} but has no fit_features")
         unknown = set(cls.needs) - set(get_args(Need))
         if isinstance(cls.needs, str) or unknown:
             raise TypeError(f"{cls.__name__}.needs is {cls.needs!r}; choose from: {', '.join(get_args(Need))}")
 
-    def __init__(self, network: Network | None = None) -> None:
+    def __init__(self, network: AnyNetwork | None = None) -> None:
         """Keep the network; detectors that work on features or logits alone need none."""
-        self._network = network
+        self._network = as_network(network)
         self.state: dict[str, Tensor] = {}
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.evidence import Evidence, part
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError
 
 
@@ -17,7 +18,7 @@ def ebo_score(logits: Tensor, temperature: float = 1.0) -> Tensor:
 class EBO(Detector):
     """Energy (Liu et al., NeurIPS 2020, arXiv 2010.03759): logits, no fit."""
 
-    def __init__(self, network: Network | None = None, *, temperature: float = 1.0) -> None:
+    def __init__(self, network: AnyNetwork | None = None, *, temperature: float = 1.0) -> None:
         """Set T."""
         super().__init__(network)
         if not temperature > 0:

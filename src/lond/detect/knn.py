@@ -7,8 +7,9 @@ from typing import Self
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.evidence import Evidence, fit_rows, in_blocks, part
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError
 
 BLOCK_BYTES = 64 * 2**20
@@ -47,7 +48,7 @@ class KNN(Detector):
     state_names = ("bank",)
     fits_on = "training"
 
-    def __init__(self, network: Network | None = None, *, k: int = 50) -> None:
+    def __init__(self, network: AnyNetwork | None = None, *, k: int = 50) -> None:
         """Set K; a smaller bank counts to its last row."""
         super().__init__(network)
         if k < 1:

@@ -7,8 +7,9 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.evidence import BLOCK_ROWS, Evidence, in_blocks, labelled, part
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError, DataError
 
 
@@ -78,7 +79,7 @@ class MDS(Detector):
     state_names = ("whitening", "white_means")
     fits_on = "training"
 
-    def __init__(self, network: Network | None = None, *, eigen_cutoff: float = 1e-10) -> None:
+    def __init__(self, network: AnyNetwork | None = None, *, eigen_cutoff: float = 1e-10) -> None:
         """Set the share of the largest eigenvalue below which a direction counts as dead."""
         super().__init__(network)
         if not 0 <= eigen_cutoff < 1:

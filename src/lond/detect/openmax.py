@@ -7,8 +7,9 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.evidence import Evidence, in_blocks, labelled, part
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError, DataError
 
 SHIFT = 1e4
@@ -126,7 +127,7 @@ class OpenMax(Detector):
     state_names = ("centres", "shape", "log_scale", "least")
     fits_on = "training"
 
-    def __init__(self, network: Network | None = None, *, alpha: int = 3, tail_size: int = 20) -> None:
+    def __init__(self, network: AnyNetwork | None = None, *, alpha: int = 3, tail_size: int = 20) -> None:
         """Set how many classes are revised, and how many of the largest distances are fitted."""
         super().__init__(network)
         if alpha < 1 or tail_size < 2:

@@ -6,9 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.ebo import ebo_score
 from lond.detect.evidence import Evidence
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError
 
 
@@ -44,7 +45,7 @@ class RankFeat(Detector):
     needs = ("maps",)
 
     def __init__(
-        self, network: Network | None = None, *, temperature: float = 1.0, power_iterations: int | None = None
+        self, network: AnyNetwork | None = None, *, temperature: float = 1.0, power_iterations: int | None = None
     ) -> None:
         """Set T, and the rounds of power iteration (usual: 20) if the exact decomposition is too slow."""
         super().__init__(network)

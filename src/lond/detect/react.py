@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.ebo import ebo_score
 from lond.detect.evidence import Evidence, fit_rows, part
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError
 
 
@@ -37,7 +38,7 @@ class ReAct(Detector):
 
     def __init__(
         self,
-        network: Network | None = None,
+        network: AnyNetwork | None = None,
         *,
         percentile: float = 90.0,
         head: Callable[[Tensor], Tensor] | None = None,

@@ -8,9 +8,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from lond.detect.base import Detector, Network
+from lond.detect.base import Detector
 from lond.detect.evidence import BLOCK_ROWS, Evidence, labelled, part
 from lond.detect.msp import msp_score
+from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError, DataError
 
 
@@ -92,15 +93,16 @@ def best_temperature(logits: Tensor, labels: Tensor, lowest: float = 0.05, highe
 class TempScaling(Detector):
     """Temperature scaling (Guo et al., ICML 2017, arXiv 1706.04599), then MSP.
 
-    Fitted on logits and labels, best of images not trained on. Wrong labels inflate T; ``trusted_only`` evidence helps.
+    Fitted on logits and labels of images not trained on: on others the network is surer than it has reason to be, and
+    T comes out too small. Wrong labels inflate T; ``trusted_only`` evidence helps.
     """
 
     state_names = ("temperature",)
-    fits_on = "clean"
+    fits_on = "held-out"
 
     def __init__(
         self,
-        network: Network | None = None,
+        network: AnyNetwork | None = None,
         *,
         start: float = 1.5,
         learning_rate: float = 0.01,

@@ -1,0 +1,35 @@
+"""SCALE against loops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from detect.last_layer_samples import Head, features
+from reference import detectors as ref
+
+from lond.detect import SCALE, Evidence, NoNetworkError
+from lond.detect.scale import scaled_features
+from lond.errors import ConfigError
+
+
+@pytest.mark.parametrize("percentile", [0.0, 50.0, 85.0, 99.9])
+def test_equals_loops(percentile: float) -> None:
+    head, queries = Head(), features(9, 1)
+    scaled = ref.scale(queries.double().numpy(), percentile)
+    scores = SCALE(head=head, percentile=percentile).score_features(Evidence(queries))
+    assert scores.tolist() == pytest.approx(ref.ebo(ref.logits_of(scaled, *head.arrays)), rel=1e-4, abs=1e-3)
+
+
+def test_the_factor_never_exceeds_that_of_equal_features() -> None:
+    equal, mixed = torch.ones(1, 8), torch.randn(20, 8)
+    largest = float(scaled_features(equal, 50).max())
+    assert largest == pytest.approx(torch.tensor(2.0).exp().item())
+    assert (scaled_features(mixed, 50).abs() <= mixed.abs() * largest * 1.0001).all()
+    assert not scaled_features(torch.zeros(1, 8)).any()
+
+
+def test_refusals() -> None:
+    with pytest.raises(ConfigError, match="percentile"):
+        SCALE(percentile=-1)
+    with pytest.raises(NoNetworkError, match="SCALE needs a network"):
+        SCALE().score_features(Evidence(features(2)))
