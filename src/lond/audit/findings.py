@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups
+from lond.audit.judge.confusions import confusions
 from lond.audit.judge.learn import Learned
-from lond.audit.rates.confusions import confusions
-from lond.audit.rates.estimate import RateSettings, estimate_rates
+from lond.audit.judge.rates import told_rates
 from lond.audit.table import AuditTable
+from lond.crossfit.chances import FOREIGN_FROM, OUTSIDE, WRONG
 from lond.frozen.read import ImageFacts
-from lond.identify import judge
 from lond.types import Samples, Verdict
 
 
@@ -44,82 +44,93 @@ class Findings:
 
     def verdicts(self, at: Tensor) -> list[Verdict]:
         """Return the verdict on every image; ``at`` is ``own_row``."""
-        prediction, calibration = self.learned.prediction, self.learned.calibration
-        threshold = math.inf if calibration is None else calibration.threshold
-        chosen = at.clamp_min(0)
-        truths = self.learned.truths.argmax(dim=1)
-        verdicts = judge(self.samples.labels, truths[chosen], prediction.scores[chosen], threshold)
-        for place in range(len(verdicts)):
-            if at[place] < 0:
-                verdicts[place] = Verdict.UNREADABLE
+        judgement = self.learned.judgement
+        foreign, wrong = judgement.foreign.tolist(), judgement.wrong.tolist()
+        found = []
+        for place, (row, label) in enumerate(zip(at.tolist(), self.samples.labels.tolist(), strict=True)):
+            if row < 0:
+                found.append(Verdict.UNREADABLE)
             elif self.groups.conflict[place]:
-                verdicts[place] = Verdict.DUPLICATE_CONFLICT
-        return verdicts
+                found.append(Verdict.DUPLICATE_CONFLICT)
+            elif foreign[row]:
+                found.append(Verdict.FOREIGN)
+            elif label < 0:
+                found.append(Verdict.UNLABELLED)
+            else:
+                found.append(Verdict.MISLABELLED if wrong[row] else Verdict.CLEAN)
+        return found
+
+    def suggestions(self, at: Tensor, verdicts: list[Verdict]) -> tuple[list[str], list[float]]:
+        """Return for every image the likeliest class, "" if it is none, and how likely the verdict is right.
+
+        That is the chance of a foreign image to be foreign, of a clean label to be right, and else of the suggestion.
+        """
+        judgement, names = self.learned.judgement, self.samples.class_names
+        clean, _, foreign = (column.tolist() for column in judgement.chances.unbind(dim=1))
+        other, sure = judgement.evidence.suggested.tolist(), judgement.confidence.tolist()
+        best = judgement.evidence.log_chances.exp().max(dim=1)
+        classes, shares = best.indices.tolist(), best.values.tolist()
+        labels, confidences = [], []
+        for place, (row, verdict) in enumerate(zip(at.tolist(), verdicts, strict=True)):
+            if verdict is Verdict.UNREADABLE:
+                label, confidence = "", math.nan
+            elif verdict is Verdict.FOREIGN:
+                label, confidence = "", foreign[row]
+            elif verdict is Verdict.CLEAN:
+                label, confidence = names[int(self.samples.labels[place])], clean[row]
+            elif verdict is Verdict.MISLABELLED:
+                label, confidence = names[other[row]], sure[row]
+            else:
+                label, confidence = names[classes[row]], shares[row] * (1 - foreign[row])
+            labels.append(label)
+            confidences.append(confidence)
+        return labels, confidences
 
     def table(self, at: Tensor, verdicts: list[Verdict]) -> AuditTable:
         """Return one row per image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
-        best = learned.truths.max(dim=1)
         rows = at.tolist()
-        silent = (Verdict.FOREIGN, Verdict.UNREADABLE)
         near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
-        repeated = self.groups.first.tolist()
-
-        def column(values: Tensor) -> tuple[float, ...]:
-            found = values.tolist()
-            return tuple(found[row] if row >= 0 else math.nan for row in rows)
-
-        def given(values: Tensor) -> tuple[float, ...]:
-            return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
-
         # A copy has what was learned of its original, but its own label.
         margins = learned.margins(at.clamp_min(0), self.samples.labels)
-        suggested = [names[c] for c in best.indices.tolist()]
+        suggested, confidence = self.suggestions(at, verdicts)
+        repeated = self.groups.first.tolist()
+
+        def readable(values: Tensor) -> tuple[float, ...]:
+            return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
+
         return AuditTable(
             id=ids,
             path=ids,
             label=tuple(names[label] if label >= 0 else "" for label in self.samples.labels.tolist()),
             verdict=tuple(map(str, verdicts)),
-            suggested_label=tuple("" if v in silent else suggested[row] for v, row in zip(verdicts, rows, strict=True)),
-            confidence=tuple(
-                math.nan if v in silent else c for v, c in zip(verdicts, column(best.values), strict=True)
-            ),
-            neighbour_margin=given(margins[0]),
-            negative_margin=given(margins[1]),
-            foreign_score=column(learned.prediction.scores),
-            p_value=column(learned.p_values()),
+            suggested_label=tuple(suggested),
+            confidence=tuple(confidence),
+            neighbour_margin=readable(margins[0]),
+            negative_margin=readable(margins[1]),
+            wrong_score=readable(learned.judgement.chances[at.clamp_min(0), WRONG]),
+            foreign_score=readable(learned.judgement.chances[at.clamp_min(0), OUTSIDE]),
+            p_value=(math.nan,) * len(ids),
             duplicate_of=tuple("" if first == place else ids[first] for place, first in enumerate(repeated)),
             reason=tuple(self.facts.unreadable.get(place, "") for place in range(len(ids))),
             neighbours=tuple(near),
+            copy=self.groups.kinds(),
         )
 
     def summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:
         """Return counts, estimated rates, confusions and what went wrong, as plain values."""
-        learned, names = self.learned, self.samples.class_names
-        calibration = learned.calibration
+        judgement, names = self.learned.judgement, self.samples.class_names
         told = [verdicts[place] for place in self.rows.tolist()]
-        labels = self.samples.labels[self.rows]
-        probabilities = learned.prediction.probabilities
-        known = None if calibration is None else len(calibration.known_scores)
-        rates = estimate_rates(
-            labels,
-            probabilities,
-            told,
-            names,
-            None if calibration is None else learned.p_values(),
-            RateSettings(calibration=known),
-            class_p_values=None if calibration is None else learned.class_p_values(labels),
-        )
         return {
             "images": len(self.samples),
             "counts": {str(verdict): count for verdict, count in Counter(verdicts).most_common()},
-            "rates": rates.as_dict(),
-            "confusions": confusions(labels, learned.truths.argmax(dim=1), told, names),
+            "rates": told_rates(judgement, names),
+            "confusions": confusions(self.samples.labels[self.rows], judgement.evidence.suggested, told, names),
             "notes": notes,
             "problems": [
                 *({"id": self.samples.ids[place], "reason": why} for place, why in self.facts.unreadable.items()),
                 *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
             ],
             "leaks": leaks,
-            "threshold": None if calibration is None else calibration.threshold,
+            "threshold": FOREIGN_FROM,
         }

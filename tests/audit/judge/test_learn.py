@@ -1,61 +1,109 @@
-"""Decisions and descriptions behind an audit."""
+"""What an audit learns: judged without the image, calibrated without it, and only as much as is asked for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from lond.audit.judge.learn import Learned, unit_features
-from lond.audit.judge.out_of_fold import calibrate_out_of_fold
+import lond.audit.judge.learn
+from lond.audit.judge.learn import MODEL, OUT_OF_FOLD, Learned, Learning, calibrated, learn, usual_folds
+from lond.data.feature_views import FeaturePixels
 from lond.identify import negative_margin
 from lond.presets.features import on_features
-from lond.types import UNLABELLED, Prediction
+from lond.runs.calibration import load_calibration
+from lond.train.runtime import RuntimeSettings
+from lond.types import UNLABELLED, Prediction, Samples
+
+ONE = RuntimeSettings("cpu", threads=1)
 
 
-def test_features_are_unit_means_of_the_views() -> None:
-    values = np.array([[[3, 0], [3, 8]], [[0, 1], [0, 3]]], dtype=np.float16)
-    assert torch.allclose(unit_features(values), torch.tensor([[0.6, 0.8], [0.0, 1.0]]))
-
-
-def learned(probabilities: torch.Tensor, scores: torch.Tensor, labels: torch.Tensor) -> Learned:
-    prediction = Prediction(probabilities, scores, torch.zeros(len(scores), 1), probabilities)
-    none = torch.zeros(len(scores))
-    return Learned(None, prediction, none, none, none, none, none, calibrate_out_of_fold(labels, prediction, 0.05))  # type: ignore[arg-type]
-
-
-def test_p_values_within_a_class_are_ranks_among_its_own_known_images() -> None:
-    labels = torch.tensor([0] * 25 + [1] * 25 + [2] * 3)
-    # Class 1 lies far higher than class 0; class 2 is too small for a yardstick of its own.
-    scores = torch.cat([torch.arange(25.0), 100 + torch.arange(25.0), torch.tensor([5.0, 110.0, 500.0])])
-    found = learned(torch.nn.functional.one_hot(labels, 3).float(), scores, labels)
-    own, overall = found.class_p_values(labels), found.p_values()
-    for start in (0, 25):
-        assert own[start : start + 25].tolist() == pytest.approx([(1 + 25 - rank) / 26 for rank in range(25)])
-    assert torch.equal(own[50:], overall[50:])
-    assert overall[25] < 0.6 < own[25]
-
-
-def test_without_a_decision_there_are_no_p_values() -> None:
-    labels = torch.tensor([0, 1])
-    found = learned(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), torch.tensor([1.0, 2.0]), labels)
-    assert found.calibration is None
-    assert found.class_p_values(labels).isnan().all()
+def samples_of(count: int = 60) -> tuple[Samples, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(count) % 3
+    features = (3 * torch.randn(3, 8, generator=generator))[labels] + torch.randn(count, 8, generator=generator)
+    pixels = FeaturePixels(features[:, None].numpy().astype(np.float32))
+    return Samples(pixels, labels, ("a", "b", "c"), tuple(map(str, range(count)))), features
 
 
 def test_margins_go_by_the_label_that_is_given() -> None:
     """A copy under another label shares everything with its original but the label."""
-    config = on_features(100)
-    config = replace(config, settings=replace(config.settings, identify=replace(config.settings.identify, top=1)))
-    votes = torch.tensor([[0.7, 0.2, 0.1]])
-    denials = torch.tensor([[0.1, 0.8, 0.9]])
-    run = SimpleNamespace(config=config)
-    none = torch.zeros(1)
-    found = Learned(run, none, votes, denials, none, none, none, None)  # type: ignore[arg-type]
+    votes, members = torch.tensor([[0.7, 0.2, 0.1]]), torch.tensor([[0.9, 0.2, -0.3]])
+    judgement: Any = SimpleNamespace(evidence=SimpleNamespace(shares=votes, members=members))
+    found = Learned(judgement, torch.zeros(1, 1))
     neighbour, negative = found.margins(torch.tensor([0, 0, 0]), torch.tensor([0, 1, UNLABELLED]))
     assert neighbour.tolist() == pytest.approx([0.7 - 0.2, 0.2 - 0.7, 0.01 - 0.7])
-    expected = negative_margin(denials.double().expand(3, -1), torch.tensor([0, 1, 0]))
-    assert negative.tolist() == pytest.approx(expected.tolist())
+    denials = torch.tensor([[0.1, 0.8, 1.0]]).double().expand(3, -1)
+    assert negative.tolist() == pytest.approx(negative_margin(denials, torch.tensor([0, 1, 0])).tolist())
+
+
+def test_networks_are_trained_in_fewer_folds_the_more_images_there_are() -> None:
+    for count, folds in ((6, 3), (5_000, 5), (5_001, 3), (20_001, 2)):
+        labels = torch.zeros(count, dtype=torch.long)
+        assert usual_folds(labels, networks=True) == folds
+        assert usual_folds(labels, networks=False) == min(5, count // 2)
+
+
+def test_nothing_is_trained_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.audit.judge.learn, "train_samples", lambda *_, **__: pytest.fail("trained"))
+    samples, features = samples_of()
+    found = learn(samples, features, on_features(60), None, ONE, Learning(model=False, shown_neighbours=25))
+    assert found.run is None and found.neighbours.shape == (60, 25)
+    assert found.judgement.chances.shape == (60, 3)
+
+
+def test_every_network_judges_only_what_it_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in remembers its training samples and would give itself away."""
+    samples, features = samples_of()
+    trained: list[set[str]] = []
+
+    def train(config: object, part: Samples, *_: object, **__: object) -> Any:
+        ids = set(part.ids)
+        trained.append(ids)
+
+        def predict(asked: Samples) -> Prediction:
+            assert len(trained) == 4 or not ids & set(asked.ids)
+            scores = torch.tensor([float(name) for name in asked.ids])
+            return Prediction(torch.full((len(asked), 3), 1 / 3), scores, torch.zeros(len(asked), 1), torch.zeros(1))
+
+        return SimpleNamespace(run=SimpleNamespace(predict=predict))
+
+    monkeypatch.setattr(lond.audit.judge.learn, "train_samples", train)
+    asked: list[Tensor] = []
+    real = calibrated
+
+    def calibrate(judgement: Any, scores: Tensor, rows: Tensor, rate: float) -> Any:
+        asked.extend([scores, rows])
+        return real(judgement, scores, rows, rate)
+
+    monkeypatch.setattr(lond.audit.judge.learn, "calibrated", calibrate)
+    learn(samples, features, on_features(60), None, ONE, Learning(folds=3, networks=True))
+    assert [len(ids) for ids in trained] == [40, 40, 40, 60]
+    assert asked[0].tolist() == list(range(60)) and asked[1].tolist() == list(range(60))
+    trained.clear()
+    asked.clear()
+    learn(samples, features, on_features(60), None, ONE, Learning(folds=3))
+    assert [len(ids) for ids in trained] == [40, 60]
+    assert not trained[0] & {str(row) for row in asked[1].tolist()} and len(asked[1]) == 20
+
+
+def test_the_model_of_an_audit_is_calibrated_on_images_it_did_not_see(tmp_path: Path) -> None:
+    samples, features = samples_of(120)
+    config = on_features(120, epochs=2)
+    config = replace(config, net=replace(config.net, width=0.05))
+    found = learn(samples, features, config, tmp_path, ONE, Learning(false_alarm_rate=0.2), show_progress=False)
+    assert found.run is not None and found.run.calibration is not None
+    stored = load_calibration(tmp_path / MODEL)
+    assert stored is not None and stored.threshold == found.run.calibration.threshold
+    assert (stored.source, stored.false_alarm_rate) == (OUT_OF_FOLD, 0.2)
+    assert 0 < len(stored.known_scores) <= 24
+    # Another rate next time: nothing is trained again, and the threshold follows.
+    again = learn(samples, features, config, tmp_path, ONE, Learning(false_alarm_rate=0.4), show_progress=False)
+    assert again.run is not None and again.run.calibration is not None
+    assert again.run.calibration.threshold < stored.threshold

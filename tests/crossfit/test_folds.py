@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lond.audit.judge.folds import default_folds, fold_of
+from lond.crossfit.folds import count_folds, fold_of
 from lond.errors import DataError
 from lond.types import UNLABELLED
 
@@ -75,6 +75,7 @@ def test_no_class_is_missing_where_others_are_judged(folds: int, seed: int) -> N
         assert set(labels[division != fold].tolist()) >= {0, 1, 2}
 
 
-@pytest.mark.parametrize(("images", "folds"), [(100, 5), (5_000, 5), (5_001, 3), (20_000, 3), (50_000, 2)])
-def test_many_images_are_judged_in_fewer_parts(images: int, folds: int) -> None:
-    assert default_folds(images) == folds
+@pytest.mark.parametrize(("labelled", "folds"), [(0, 2), (5, 2), (6, 3), (9, 4), (10, 5), (50_000, 5)])
+def test_few_labels_are_judged_in_fewer_parts(labelled: int, folds: int) -> None:
+    labels = torch.cat([torch.zeros(labelled, dtype=torch.long), torch.full((7,), UNLABELLED)])
+    assert count_folds(labels) == folds

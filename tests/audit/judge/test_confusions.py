@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from lond.audit.rates.confusions import confusions
+from lond.audit.judge.confusions import confusions
 from lond.types import UNLABELLED
 
 NAMES = ("ant", "bee", "cat", "dog")

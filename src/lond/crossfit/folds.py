@@ -8,16 +8,16 @@ from torch import Tensor
 from lond.errors import DataError
 from lond.seeds import generator
 
-FOLDS = ((5_000, 5), (20_000, 3))
-"""Number of images up to which so many folds are made; two beyond."""
+FOLDS = 5
+"""Parts in which images are judged, each by heads trained on the others."""
 
 LARGEST_GROUP = 0.5
 """Share of its label's images up to which a group of near copies is kept together."""
 
 
-def default_folds(images: int) -> int:
-    """Return how many parts so many images are judged in."""
-    return next((folds for most, folds in FOLDS if images <= most), 2)
+def count_folds(labels: Tensor) -> int:
+    """Return in how many parts images of given labels ``(N,)`` are judged: ``FOLDS``, fewer where labels are few."""
+    return max(2, min(FOLDS, int((labels >= 0).sum()) // 2))
 
 
 def fold_of(labels: Tensor, folds: int, seed: int, together: Tensor | None = None) -> Tensor:

@@ -1,1 +1,0 @@
-"""How much is wrong: estimated rates of wrong labels and foreign images, with intervals."""

@@ -1,0 +1,1 @@
+"""Labels judged by models that never saw them: heads in folds, neighbours, and a table from many kinds of noise."""

@@ -1,0 +1,76 @@
+"""From evidence to probabilities: a small table by hand, and the one that comes with the package."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from lond.crossfit.chances import (
+    DOUBTED_FROM,
+    FOREIGN_FROM,
+    called_foreign,
+    called_wrong,
+    chances,
+    confidence,
+    inputs,
+    load_table,
+    table_of,
+)
+from lond.crossfit.evidence import LabelEvidence, gather
+from lond.identify.neighbours import Neighbours
+
+TABLE = table_of(
+    {
+        "image": ["doubt", "far"],
+        "whole": ["size"],
+        "crossed_image": ["far"],
+        "crossed_whole": ["size"],
+        "weights": [[0, 1, 0], [0, 0, 2], [0, 0, 0], [0, 0, 0.5]],
+        "offsets": [1, 0, -1],
+        "suggestion": [0.5, 1.0, 2.0],
+        "spread": {"wrong": [[0.1, 0.2], [0.3, 0.4]]},
+    }
+)
+
+
+@pytest.fixture
+def found() -> LabelEvidence:
+    log_chances = torch.tensor([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]]).log()
+    image = {"doubt": torch.tensor([1.0, 2.0]), "far": torch.tensor([0.0, 3.0])}
+    near = Neighbours(torch.tensor([[1], [0]]), torch.ones(2, 1))
+    labels, other = torch.tensor([0, 0]), torch.tensor([1, 2])
+    return LabelEvidence(image, {"size": 10.0}, log_chances, labels, other, near, torch.ones(2, 3), torch.ones(2, 3))
+
+
+def test_the_table_weighs_images_the_set_and_their_products(found: LabelEvidence) -> None:
+    assert inputs(found, TABLE).tolist() == [[1, 0, 10, 0], [2, 3, 10, 30]]
+    expected = torch.softmax(torch.tensor([[1.0, 1.0, -1.0], [1.0, 2.0, -1.0 + 6.0 + 15.0]]), dim=1)
+    assert torch.allclose(chances(found, TABLE), expected)
+
+
+def test_a_suggestion_is_as_sure_as_the_label_is_wrong_and_others_are_unlikely(found: LabelEvidence) -> None:
+    assert found.share.tolist() == pytest.approx([0.3 / 0.4, 0.6 / 0.8])
+    sure = confidence(found, torch.tensor([0.5, 0.9]), TABLE)
+    assert sure[0].item() == pytest.approx(1 / (1 + math.exp(-(0.5 + 2 * math.log(3)))))
+    assert sure[1].item() == pytest.approx(1 / (1 + math.exp(-(0.5 + math.log(9) + 2 * math.log(3)))), abs=1e-6)
+    assert float(confidence(found, torch.tensor([0.0, 1.0]), TABLE).min()) > 0
+
+
+def test_an_image_is_foreign_or_wrong_or_neither() -> None:
+    likely = torch.tensor([[0.1, 0.2, 0.7], [0.45, 0.45, 0.1], [0.6, 0.3, 0.1], [0.0, 0.5, 0.5], [0.39, 0.01, 0.6]])
+    assert called_foreign(likely).tolist() == [True, False, False, False, False]
+    assert called_wrong(likely).tolist() == [False, True, False, True, False]
+    assert FOREIGN_FROM >= 0.5 and DOUBTED_FROM <= 0.5
+
+
+def test_the_table_of_the_package_fits_the_evidence() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.nn.functional.normalize(torch.randn(40, 6, generator=generator), dim=1)
+    found = gather(features, torch.arange(40) % 2, 2, torch.arange(40) // 2 % 4)
+    table = load_table()
+    assert inputs(found, table).shape == (40, len(table.weights))
+    likely = chances(found, table)
+    assert likely.shape == (40, 3) and torch.allclose(likely.sum(dim=1), torch.ones(40))
+    assert set(table.spread) == {"wrong", "foreign", "either"}

@@ -1,0 +1,129 @@
+"""LabelEvidence on labels: its parts by hand, and what it may not depend on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from lond.crossfit.evidence import (
+    best_other,
+    class_ranks,
+    energy,
+    fitted,
+    from_median,
+    gather,
+    label_shares,
+    normal_ranks,
+)
+from lond.crossfit.features import learn_preparation
+from lond.identify.neighbours import Neighbours
+from lond.types import UNLABELLED
+
+
+def clusters(each: int = 20, classes: int = 3) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    true = torch.arange(each * classes) % classes
+    features = (4 * torch.randn(classes, 6, generator=generator))[true]
+    features = features + 0.5 * torch.randn(len(true), 6, generator=generator)
+    return learn_preparation(features)(features), true
+
+
+def test_shares_are_votes_by_similarity_with_one_of_the_mix() -> None:
+    near = Neighbours(torch.tensor([[1, 2], [0, 2], [0, 1]]), torch.tensor([[0.9, 0.8], [0.9, 0.1], [0.8, 0.1]]))
+    shares = label_shares(torch.tensor([0, 1, 1]), near, 2)
+    mix = torch.tensor([1.5, 2.5]) / 4
+    assert shares[0].tolist() == pytest.approx(((mix + torch.tensor([0.0, 2.0])) / 3).tolist())
+    first = 2 * math.exp(9) / (math.exp(9) + math.exp(1))
+    expected = (mix + torch.tensor([first, 2 - first])) / 3
+    assert shares[1].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def test_neighbours_without_a_label_do_not_vote() -> None:
+    near = Neighbours(torch.tensor([[1, 2], [0, 2], [0, 1]]), torch.full((3, 2), 0.5))
+    shares = label_shares(torch.tensor([0, UNLABELLED, 1]), near, 2)
+    assert shares[0].tolist() == pytest.approx([0.5 / 2, 1.5 / 2])
+    assert shares.sum(dim=1).tolist() == pytest.approx([1, 1, 1])
+
+
+def test_logits_are_scaled_to_fit_the_labels() -> None:
+    logits = torch.tensor([[1.0, 0.0]] * 10)
+    labels = torch.tensor([0] * 9 + [1])
+    chances = fitted(logits, labels)[0].exp()
+    # log 9 = 2.2 is the scale at which the first class has nine tenths.
+    assert chances.tolist() == pytest.approx([0.9, 0.1], abs=0.01)
+    assert torch.equal(
+        fitted(logits, torch.tensor([0] * 9 + [UNLABELLED])), fitted(logits[:9], labels[:9])[:1].expand(10, 2)
+    )
+
+
+def test_ranks_are_normal_quantiles_and_ties_share_theirs() -> None:
+    ranks = normal_ranks(torch.tensor([3.0, 1.0, 2.0]))
+    normal = torch.distributions.Normal(0.0, 1.0)
+    assert normal.cdf(ranks).tolist() == pytest.approx([5 / 6, 1 / 6, 3 / 6], abs=1e-6)
+    assert normal_ranks(torch.tensor([5.0, 5.0, 5.0])).tolist() == pytest.approx([0, 0, 0], abs=1e-6)
+    tied = normal_ranks(torch.tensor([1.0, 2.0, 2.0, 3.0]))
+    assert tied[1] == tied[2] == pytest.approx(0, abs=1e-6)
+    within = class_ranks(torch.tensor([1.0, 2.0, 9.0, 8.0]), torch.tensor([0, 0, 1, 1]))
+    assert within[[0, 3]].tolist() == within[0].repeat(2).tolist() and within[1] == within[2] == -within[0]
+
+
+def test_the_distance_from_the_median_has_no_unit() -> None:
+    values = torch.tensor([1.0, 2.0, 3.0, 4.0, 100.0])
+    assert from_median(values).tolist() == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 8])
+    assert torch.allclose(from_median(7 * values), from_median(values))
+    assert from_median(torch.ones(3)).tolist() == [0, 0, 0]
+
+
+def test_the_likeliest_other_class_and_the_energy() -> None:
+    logits = torch.tensor([[3.0, 2.0, 1.0]])
+    assert best_other(logits, torch.tensor([0])).tolist() == [1]
+    assert best_other(logits, torch.tensor([2])).tolist() == [0]
+    assert energy(logits).tolist() == pytest.approx([-math.log(math.e + 1 + 1 / math.e)])
+
+
+def test_wrong_labels_stand_out() -> None:
+    features, true = clusters()
+    given = true.clone()
+    given[:3] = (true[:3] + 1) % 3
+    found = gather(features, given, 3, torch.arange(60) // 3 % 5)
+    assert found.image["differs"].nonzero().squeeze(1).tolist() == [0, 1, 2]
+    assert found.suggested[:3].equal(true[:3])
+    assert found.whole["disagreement"] == pytest.approx(3 / 60)
+    assert found.whole["classes"] == pytest.approx(math.log(3))
+    assert found.whole["per_class"] == pytest.approx(math.log(20))
+    assert all(column.isfinite().all() and column.shape == (60,) for column in found.image.values())
+    assert float(found.share.min()) >= 0 and float(found.share.max()) <= 1
+
+
+def test_the_own_label_plays_no_part_in_what_heads_and_neighbours_say() -> None:
+    features, true = clusters()
+    folds = torch.arange(60) // 3 % 5
+    other = true.clone()
+    other[0] = (true[0] + 1) % 3
+    first, second = (gather(features, given, 3, folds) for given in (true, other))
+    assert first.log_chances[0].argmax() == second.log_chances[0].argmax() == true[0]
+    assert torch.allclose(first.members[0], second.members[0], atol=0.02)
+    assert torch.allclose(first.shares[0], second.shares[0], atol=0.01)
+    assert first.near.indices.equal(second.near.indices)
+
+
+def test_logits_of_networks_take_the_place_of_heads() -> None:
+    features, true = clusters()
+    folds = torch.arange(60) // 3 % 5
+    swapped = torch.nn.functional.one_hot((true + 1) % 3, 3) * 50.0
+    found = gather(features, true, 3, folds, unseen_logits=swapped)
+    assert found.image["energy_rank"].isfinite().all()
+    assert not torch.allclose(found.log_chances, gather(features, true, 3, folds).log_chances)
+
+
+def test_images_without_a_label_are_judged_but_not_learned_from() -> None:
+    features, true = clusters()
+    given = true.clone()
+    given[::6] = UNLABELLED
+    found = gather(features, given, 3, torch.arange(60) // 3 % 5)
+    assert found.label[::6].equal(true[::6])
+    assert not found.image["differs"][::6].any()
+    assert found.whole["per_class"] == pytest.approx(math.log(50 / 3))

@@ -1,0 +1,93 @@
+"""Heads of all folds at once: equal to each trained by itself with another optimiser."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+import lond.crossfit.heads
+from lond.crossfit.heads import PENALTY, fit_one_vs_all, fit_softmax
+
+
+@pytest.fixture
+def data() -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(60, 4, generator=generator)
+    targets = torch.softmax(3 * torch.randn(60, 3, generator=generator), dim=1)
+    # Some images count for less, one for nothing.
+    targets = targets * torch.rand(60, 1, generator=generator)
+    targets[7] = 0
+    return features, targets, torch.arange(60) % 3
+
+
+def slow_softmax(features: Tensor, targets: Tensor) -> Tensor:
+    """Return the logits on all features of the minimum found by L-BFGS, offsets fixed at the log of the mix."""
+    sums = targets.sum(dim=0)
+    offsets = ((sums + 0.5) / (sums + 0.5).sum()).log().double()
+    weights = torch.zeros(features.shape[1], targets.shape[1], dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        said = torch.log_softmax(features.double() @ weights + offsets, dim=1)
+        value = -(targets * said).sum() + PENALTY / 2 * weights.square().sum()
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    return weights.detach().float()
+
+
+def test_every_fold_is_the_minimum_without_its_images(
+    data: tuple[Tensor, Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features, targets, folds = data
+    monkeypatch.setattr(lond.crossfit.heads, "STEPS", 300)
+    monkeypatch.setattr(lond.crossfit.heads, "ROWS", 7)
+    heads = fit_softmax(features, targets, folds)
+    assert heads.weights.shape == (4, 4, 3)
+    for fold in range(3):
+        seen = folds != fold
+        assert torch.allclose(heads.weights[fold], slow_softmax(features[seen], targets[seen]), atol=1e-3)
+    assert torch.allclose(heads.weights[-1], slow_softmax(features, targets), atol=1e-3)
+
+
+def test_few_steps_come_close(data: tuple[Tensor, Tensor, Tensor]) -> None:
+    features, targets, folds = data
+    found, best = fit_softmax(features, targets, folds).weights[-1], slow_softmax(features, targets)
+    assert (found - best).norm() < 0.1 * best.norm()
+
+
+def test_unseen_images_are_judged_by_the_heads_without_them(data: tuple[Tensor, Tensor, Tensor]) -> None:
+    features, targets, folds = data
+    heads = fit_softmax(features, targets, folds)
+    unseen = heads.unseen(features, folds)
+    row = 10
+    assert torch.allclose(unseen[row], features[row] @ heads.weights[1] + heads.offsets[1], atol=1e-6)
+    assert torch.allclose(heads.last(features)[row], features[row] @ heads.weights[-1] + heads.offsets[-1], atol=1e-6)
+    # What an image is labelled plays no part in what is said of it.
+    changed = targets.clone()
+    changed[row] = torch.tensor([0.0, 0.0, 1.0])
+    assert torch.allclose(fit_softmax(features, changed, folds).unseen(features, folds)[row], unseen[row], atol=1e-5)
+
+
+def test_one_vs_all_is_a_weighted_ridge_regression(data: tuple[Tensor, Tensor, Tensor]) -> None:
+    features, targets, folds = data
+    weights = torch.linspace(0, 1, 60)
+    heads = fit_one_vs_all(features, targets, weights, folds, penalty=0.5)
+    for fold in (*range(3), 3):
+        seen = folds != fold
+        scaled = weights[seen].sqrt()[:, None]
+        left = torch.cat([features[seen] * scaled, 0.5**0.5 * torch.eye(4)])
+        right = torch.cat([targets[seen] * scaled, torch.zeros(4, 3)])
+        assert torch.allclose(heads.weights[fold], torch.linalg.lstsq(left, right).solution, atol=1e-4)
+    assert not heads.offsets.any()
+
+
+def test_a_class_of_one_image_and_two_classes_are_no_special_case() -> None:
+    features = torch.eye(4)
+    targets = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    unseen = fit_softmax(features, targets, torch.tensor([0, 1, 0, 1])).unseen(features, torch.tensor([0, 1, 0, 1]))
+    assert unseen.isfinite().all()
+    assert (unseen[:, 0] >= unseen[:, 1]).all()
