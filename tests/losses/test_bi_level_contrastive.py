@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import losses as ref
 
-from lond.losses.bi_level_contrastive import bi_level_contrastive, mixed_bi_level_contrastive
+from lond.losses.bi_level_contrastive import MixedPairs, bi_level_contrastive, mixed_bi_level_contrastive
 from lond.losses.mixup import Mix, draw_mix
 
 TAU = 0.1
@@ -156,17 +156,24 @@ def test_the_order_of_the_samples_does_not_matter(batch: int, classes: int, seed
     np.testing.assert_allclose(got, loss(z, labels, weights)[views], rtol=1e-5, atol=1e-5)
 
 
-def mixed(z: torch.Tensor, labels: np.ndarray, weights: np.ndarray, mixes: tuple[Mix, ...]) -> torch.Tensor:
-    return mixed_bi_level_contrastive(z, torch.tensor(labels), torch.tensor(weights), mixes, TAU)
+def mixed(
+    z: torch.Tensor, labels: np.ndarray, weights: np.ndarray, mixes: tuple[Mix, ...], pairs: MixedPairs = "major"
+) -> torch.Tensor:
+    return mixed_bi_level_contrastive(z, torch.tensor(labels), torch.tensor(weights), mixes, TAU, pairs)
 
 
+def plain(mixes: tuple[Mix, ...]) -> list[tuple[float, list[int]]]:
+    return [(mix.ratio, mix.partners.tolist()) for mix in mixes]
+
+
+@pytest.mark.parametrize("pairs", ["major", "minor"])
 @pytest.mark.parametrize(("batch", "classes"), [(1, 2), (2, 2), (6, 2), (8, 20)])
-def test_mixed_equals_reference(batch: int, classes: int) -> None:
+def test_mixed_equals_reference(batch: int, classes: int, pairs: MixedPairs) -> None:
     z, labels, weights = random_case(batch, classes)
     source = torch.Generator().manual_seed(batch)
     mixes = (draw_mix(batch, 1.0, source), draw_mix(batch, 1.0, source))
-    got = mixed(torch.tensor(z), labels, weights, mixes)
-    expected = ref.mixed_contrastive(z, labels, weights, [(m.ratio, m.partners.tolist()) for m in mixes], TAU)
+    got = mixed(torch.tensor(z), labels, weights, mixes, pairs)
+    expected = ref.mixed_contrastive(z, labels, weights, plain(mixes), TAU, pairs=pairs)
     assert got.shape == (2 * batch,)
     assert got.dtype == torch.float32
     np.testing.assert_allclose(got, expected, **CLOSE)
@@ -178,16 +185,47 @@ def test_mixed_at_ratio_one_is_the_plain_loss() -> None:
     np.testing.assert_allclose(mixed(torch.tensor(z), labels, weights, mixes), loss(z, labels, weights), **CLOSE)
 
 
-def test_mixed_minor_term_pairs_views_by_their_minor_sample() -> None:
-    """Both views of sample 0 are minor in row 1 of the weak and row 2 of the strong batch: these are a pair."""
+def test_the_minor_term_looks_for_the_views_that_show_the_partner_most() -> None:
+    """Weak row 1 is mixed with sample 0, which rows 0 of both views show at the larger share."""
     z = torch.zeros(6, 6)
-    z[range(6), [0, 1, 2, 3, 4, 1]] = 1.0  # weak row 1 and strong row 2 are the only similar views
-    mixes = (Mix(0.5, torch.tensor([2, 0, 1])), Mix(0.5, torch.tensor([1, 2, 0])))
+    z[range(6), [0, 0, 1, 2, 3, 4]] = 1.0  # weak rows 0 and 1 are the only similar views
+    mixes = (Mix(0.75, torch.tensor([1, 0, 2])), Mix(0.75, torch.tensor([0, 1, 2])))
     got = mixed(z, np.arange(3), np.ones(3), mixes)
     alone, near = math.log(5), math.log1p(4 * math.exp(-10))
-    near_missed = 10 + near  # its major partner is one of the four far views
-    expected = [alone, 0.5 * (near + near_missed), alone, alone, alone, 0.5 * (near + near_missed)]
-    np.testing.assert_allclose(got, expected, rtol=1e-5)
+    far = 10 + near  # the loss of a far view, seen from weak row 0 or 1
+    # The other view of its own sample is far; of the two views that show its partner one is near, one far.
+    swapped = 0.75 * far + 0.25 * (near + far) / 2
+    np.testing.assert_allclose(got, [swapped, swapped, alone, alone, alone, alone], rtol=1e-5)
+
+
+def test_both_views_of_the_partner_and_the_weighted_class_share_the_minor_term() -> None:
+    """All views equal: every log-ratio is -log 5, so the terms are means whatever the weights and the partners."""
+    same, labels, weights = torch.ones(6, 1), np.array([0, 0, 1]), np.array([1.0, 0.5, 0.0])
+    for partners in ([1, 2, 0], [0, 1, 2], [2, 1, 0]):
+        mixes = (Mix(0.6, torch.tensor(partners)), Mix(0.9, torch.tensor([1, 0, 2])))
+        np.testing.assert_allclose(mixed(same, labels, weights, mixes), [math.log(5)] * 6, rtol=1e-6)
+
+
+def test_the_gradient_follows_the_released_program() -> None:
+    """The authors count some positives twice; the direction stays, which it does not with minor partners alone."""
+    z, labels, weights = random_case(12, 8, seed=3)
+    source = torch.Generator().manual_seed(5)
+    mixes = tuple(Mix(0.55, torch.randperm(12, generator=source)) for _ in range(2))
+    # An embedding lies between those of the two samples that its view shows.
+    z = np.concatenate([0.55 * z[:12] + 0.45 * z[:12][mix.partners] for mix in mixes])
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+
+    def released(x: np.ndarray) -> float:
+        return float(ref.mixed_contrastive(x, labels, weights, plain(mixes), TAU, as_released=True).sum())
+
+    wanted = torch.tensor(ref.numerical_gradient(released, z)).flatten()
+    cosines = []
+    for pairs in ("major", "minor"):
+        leaf = torch.tensor(z, requires_grad=True)
+        mixed(leaf, labels, weights, mixes, pairs).sum().backward()
+        assert leaf.grad is not None
+        cosines.append(float(torch.nn.functional.cosine_similarity(leaf.grad.flatten(), wanted, dim=0)))
+    assert cosines[0] > 0.95 > 0.85 > cosines[1]
 
 
 def test_mixed_gradient_equals_differences_of_reference() -> None:
@@ -196,8 +234,7 @@ def test_mixed_gradient_equals_differences_of_reference() -> None:
     mixes = (draw_mix(4, 1.0, source), draw_mix(4, 1.0, source))
     leaf = torch.tensor(z, dtype=torch.float32, requires_grad=True)
     mixed(leaf, labels, weights, mixes).sum().backward()
-    plain = [(m.ratio, m.partners.tolist()) for m in mixes]
-    numeric = ref.numerical_gradient(lambda x: ref.mixed_contrastive(x, labels, weights, plain, TAU).sum(), z)
+    numeric = ref.numerical_gradient(lambda x: ref.mixed_contrastive(x, labels, weights, plain(mixes), TAU).sum(), z)
     np.testing.assert_allclose(leaf.grad, numeric, atol=5e-5)
 
 

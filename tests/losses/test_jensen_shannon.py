@@ -74,3 +74,10 @@ def test_agreement_with_smoothed_labels(classes: int, prediction: str, smoothing
         p = torch.eye(classes)[0 if prediction == "label" else 1]
     # The values were computed for 80 classes; with 100 they are about the same.
     assert 1 - jensen_shannon(p, label).item() == pytest.approx(agreement, abs=6e-4 if classes == 80 else 0.02)
+
+
+def test_the_unit_is_bits_unless_told_otherwise() -> None:
+    """A label that is held impossible is one bit away."""
+    impossible = torch.tensor([0.0])
+    assert jensen_shannon_to_label(impossible).item() == pytest.approx(1.0)
+    assert jensen_shannon(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])).item() == pytest.approx(1.0)

@@ -104,3 +104,9 @@ def test_targets_get_no_gradient() -> None:
     targets = torch.eye(3)[:2].requires_grad_()
     pseudo_label_distance(logits, targets).sum().backward()
     assert targets.grad is None
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_two_exponents_need_two_rows(rows: int) -> None:
+    with pytest.raises(ValueError, match="one row a sample"):
+        sharpen(torch.full((rows, 2), 0.5), torch.tensor([1.0, 2.0]))

@@ -15,6 +15,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.methods import Npn, NpnHardSettings, NpnSoftSettings, Task
 from lond.methods.npn import partition_of
+from lond.train.schedule import OptimiserSettings
 from lond.types import UNLABELLED, Batch, Clock, Samples, Term
 
 VARIANTS = {"npn-hard": NpnHardSettings, "npn-soft": NpnSoftSettings}
@@ -66,6 +67,39 @@ def test_warm_up_equals_the_loop(clamp: bool) -> None:
         p = [math.exp(x) for x in lifted]
         p = [x / math.fsum(p) for x in p]
         assert terms["penalty"].values[i].item() == pytest.approx(math.fsum(x * math.log(x) for x in p), abs=1e-4)
+
+
+@pytest.mark.parametrize(("ramp", "weight"), [(0, 2.0), (1, 2.0), (4, 0.75), (6, 0.5)])
+def test_the_consistency_term_rises_after_warm_up(ramp: int, weight: float) -> None:
+    """One and a half epochs after a warm-up of one."""
+    samples = tiny_samples(20)
+    method = make(samples, "npn-soft", ramp_epochs=ramp, consistency_weight=2.0).eval()
+    terms = method.step("robust", {"all": batch_of(method, samples, 1)}, Clock(2, 1, 2), torch.Generator())
+    assert terms["consistency"].weight == pytest.approx(weight)
+    assert (terms["partial_label"].weight, terms["negative"].weight) == (1.0, 1.0)
+
+
+def test_a_short_run_needs_the_ramp() -> None:
+    """At full weight from its start, the consistency term of NPN-soft leads a barely trained network to few classes."""
+    samples = tiny_samples(60)
+
+    def accuracy(seed: int, ramp: int) -> float:
+        settings = NpnSoftSettings(warmup_epochs=2, ramp_epochs=ramp, hidden=32)
+        optimiser = OptimiserSettings(learning_rate=0.05, constant_epochs=99)
+        trainer = tiny_trainer(
+            samples,
+            "npn-soft",
+            settings=settings,
+            optimiser=optimiser,
+            test=samples,
+            epochs=8,
+            evaluate_every=9,
+            seed=seed,
+        )
+        return float(trainer.run().history[-1]["accuracy"])
+
+    assert min(accuracy(seed, ramp=6) for seed in range(3)) > 0.9
+    assert max(accuracy(seed, ramp=0) for seed in range(3)) < 0.8
 
 
 @pytest.mark.parametrize("top_k", [1, 2])

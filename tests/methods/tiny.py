@@ -74,7 +74,7 @@ def default_settings(name: str) -> Any:
         return lond_settings()
     settings = METHODS[name].settings_class()
     known = {field.name for field in fields(settings)}
-    return replace(settings, **{key: value for key, value in SMALL.items() if key in known})
+    return replace(settings, **{key: value for key, value in SMALL.items() if key in known and getattr(settings, key)})
 
 
 def tiny_method(samples: Samples, name: str = "lond-drs", settings: Any = None, seed: int = 0) -> Method:

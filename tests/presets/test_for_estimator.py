@@ -11,7 +11,9 @@ from torch import nn
 
 from lond.config import RunConfig
 from lond.errors import ConfigError
-from lond.presets.for_estimator import estimator_config, plain_values
+from lond.methods import METHODS
+from lond.presets.features import on_features
+from lond.presets.for_estimator import estimator_config, estimator_config_on_features, plain_values
 
 ARGUMENTS: dict[str, Any] = {
     "method": "lond-drs", "epochs": 50, "backbone": "seven-layer", "width": 0.5, "warmup_epochs": None,
@@ -65,3 +67,57 @@ def test_numbers_of_numpy_and_paths_become_plain() -> None:
     found = plain_values({"a": {"b": np.float64(0.5), "c": Path("x") / "y"}, "d": np.int64(2), "e": "text"})
     assert found == {"a": {"b": 0.5, "c": str(Path("x") / "y")}, "d": 2, "e": "text"}
     assert type(found["d"]) is int
+
+
+FEATURES = ARGUMENTS | dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")) | {"frozen": False}
+
+
+def on_rows(rows: int = 200, **changes: Any) -> RunConfig:
+    return estimator_config_on_features(FEATURES | changes, rows)
+
+
+def test_none_stands_for_what_suits_images() -> None:
+    config = made(**dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")))
+    assert (config.train.epochs, config.train.batch_size, config.net.width) == (100, 128, 1.0)
+    assert (config.optimiser.learning_rate, config.settings.warmup_epochs) == (0.05, 20)
+
+
+def test_none_stands_for_what_suits_features() -> None:
+    config = on_rows()
+    own = on_features(200, seed=7)
+    assert (config.net, config.settings, config.optimiser, config.train) == (
+        own.net, own.settings, own.optimiser, own.train
+    )  # fmt: skip
+    assert config.data == RunConfig().data
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_configuration_on_features(name: str) -> None:
+    for frozen, backbone in ((False, ""), (True, "efficientnet-lite0"), ("timm:resnet18", "timm:resnet18")):
+        config = on_rows(method=name, frozen=frozen)
+        assert (config.method, config.net.backbone, config.train.epochs, config.train.seed) == (name, "features", 9, 7)
+        assert config.data.frozen.backbone == backbone and not config.data.source
+        assert config.train.max_steps == 0
+
+
+def test_what_is_given_wins_on_features() -> None:
+    config = on_rows(
+        width=0.25, epochs=12, warmup_epochs=5, batch_size=17, learning_rate=0.1, settings={"identify": {"top": 2}}
+    )
+    assert (config.net.width, config.train.epochs, config.train.batch_size) == (0.25, 12, 17)
+    assert (config.optimiser.learning_rate, config.optimiser.constant_epochs) == (0.1, 5)
+    assert (config.settings.warmup_epochs, config.settings.identify.top) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"backbone": "efficientnet-lite0"}, "backbone is for images"),
+        ({"epochs": "4"}, "epochs is '4'"),
+        ({"frozen": 3}, "frozen is 3"),
+        ({"warmup_epochs": 9}, "all 9 epochs are warm-up"),
+    ],
+)
+def test_refusals_on_features(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        on_rows(**{"frozen": True, **changes})

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from lond.data.benchmarks import EXTENTS
 from lond.errors import ConfigError
 from lond.methods import METHODS
 from lond.presets.benchmarks import PRESETS, preset
-from lond.presets.changes import with_epochs
-from lond.presets.recipes import RECIPES, Occasion, recipe_of
-from lond.presets.scaling import occasion_of, slowed, with_method
+from lond.presets.changes import declared, with_epochs
+from lond.presets.features import on_frozen
+from lond.presets.recipes import RECIPES, Occasion, Recipe, recipe_of
+from lond.presets.scaling import occasion_of, slowed, step_limit, with_method
 from lond.train.schedule import OptimiserSettings
+from lond.types import Memory
 
 OTHERS = sorted(set(METHODS) - {"lond-drs"})
-STEPS = {"dividemix": 60, "unicon": 35, "nce": 30, "cir-plus": 50}
+STEPS = {"dividemix": 60, "unicon": 60, "nce": 30, "cir-plus": 120}
 """Limits on mini80."""
 REDUCED = ["mini80-sym50", "mini80-asym40", "digits"]
 
@@ -156,6 +159,49 @@ def test_memory_fades_as_much_over_a_short_run() -> None:
     short = with_epochs(config, config.train.epochs // 4)
     kept, published = short.settings.confidence_memory, config.settings.confidence_memory
     assert kept ** (config.train.epochs // 4) == pytest.approx(published**config.train.epochs)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_phase_starves(method: str, name: str) -> None:
+    """On every scale: warm-up as long as that of LOND-DRS, a third of the run after it, steps, and ramps that end."""
+    own = recipe_of(method)(occasion_of(PRESETS[name]))
+    whole, frozen = preset(name, method), on_frozen(preset(name, method))
+    for config, warmup_of_ours in ((whole, PRESETS[name].settings.warmup_epochs), (frozen, 3)):
+        epochs, warmup = config.train.epochs, getattr(config.settings, "warmup_epochs", 0)
+        if config is frozen or name in REDUCED:
+            assert warmup >= warmup_of_ours or not getattr(own.settings, "warmup_epochs", 0)
+        assert epochs - warmup >= epochs // 3
+        assert getattr(config.settings, "ramp_epochs", 0) <= epochs - warmup
+        assert all(0 < memory < 1 for memory in declared(config.settings, Memory).values())
+        if limit := config.train.max_steps:
+            assert limit >= own.pace * EXTENTS[config.data.benchmark.name].images / config.train.batch_size / 2
+
+
+def test_half_of_an_epoch_stays() -> None:
+    recipe = Recipe(None, step_limits={"mini80": 10, "frozen": 300})
+    assert step_limit(recipe, "mini80", 1000, 64) == 10  # 15.6 batches, of which 8 must stay
+    assert step_limit(recipe, "mini80", 1000, 20) == 25
+    assert step_limit(recipe, "mini80", 1001, 20) == 26
+    assert step_limit(replace(recipe, pace=2.0), "mini80", 1000, 64) == 16
+    assert step_limit(replace(recipe, pace=0.0), "mini80", 10**6, 1) == 10
+    assert step_limit(recipe, "frozen", 1000, 64) == 300
+    assert step_limit(recipe, "digits", 10**6, 1) == 0
+
+
+def test_the_steps_of_cir_plus_by_hand() -> None:
+    """900 steps for 50,000 images; mini80 has a fifth of them, and at least half of its 180 steps stay."""
+    mini, frozen = preset("mini80-sym50", "cir-plus"), on_frozen(preset("cifar80n-sym20", "cir-plus"))
+    assert (mini.settings.iterations, mini.train.max_steps) == (180, 120)
+    # Batches of features are twice as large, so 450 steps are a full epoch.
+    assert (frozen.settings.iterations, frozen.train.max_steps, frozen.train.batch_size) == (900, 225, 256)
+
+
+def test_consistency_of_npn_soft_rises_in_short_runs_only() -> None:
+    assert preset("cifar80n-sym20", "npn-soft").settings.ramp_epochs == 0
+    for config, left in ((preset("mini80-sym50", "npn-soft"), 10), (on_frozen(preset("web-car", "npn-soft")), 5)):
+        assert config.settings.ramp_epochs == config.train.epochs - config.settings.warmup_epochs == left
+    assert preset("mini80-sym50", "npn-hard").settings.ramp_epochs == 0
 
 
 def test_rates_of_sgd_go_with_the_batch() -> None:

@@ -108,17 +108,43 @@ def mixed_contrastive(
     weights: Sequence[float],
     mixes: Sequence[tuple[float, Sequence[int]]],
     tau: float,
+    *,
+    pairs: str = "major",
+    as_released: bool = False,
 ) -> np.ndarray:
-    """Each view keeps its own (ratio, partners); a view shows sample b at ratio, and partners[b] at 1 - ratio."""
+    """One anchor, one of its two partners and one other view at a time.
+
+    Row b of a view shows sample b at its ratio and partners[b] at 1 - ratio. ``as_released`` adds what the authors'
+    program counts besides: whoever shows the sample is a class positive, too, and so counts twice; and the other view
+    of the anchor's own row, if its label fits the minor partner's, has weight 1.
+    """
     size = len(labels)
-    majors = [b for _ in mixes for b in range(size)]
-    minors = [int(partners[b]) for _, partners in mixes for b in range(size)]
-    ratios = [ratio for ratio, _ in mixes for _ in range(size)]
-    terms = [
-        contrastive(embeddings, shown, [labels[s] for s in shown], [weights[s] for s in shown], tau)
-        for shown in (majors, minors)
-    ]
-    return np.array([r * a + (1 - r) * b for r, a, b in zip(ratios, *terms, strict=True)])
+    views = [(view, row) for view in range(len(mixes)) for row in range(size)]
+    losses = []
+    for at, (view, row) in enumerate(views):
+        ratio, partners = mixes[view]
+        dots = [float(np.dot(embeddings[at], z)) / tau for z in embeddings]
+        others = [r for r in range(len(views)) if r != at]
+        largest = max(dots[r] for r in others)
+        log_denominator = largest + math.log(math.fsum(math.exp(dots[r] - largest) for r in others))
+        loss = 0.0
+        for is_minor, share in ((False, ratio), (True, 1 - ratio)):
+            sample = int(partners[row]) if is_minor else row
+            total, count = 0.0, 0.0
+            for r in others:
+                other_view, other_row = views[r]
+                shows = int(mixes[other_view][1][other_row]) if is_minor and pairs == "minor" else other_row
+                fits = labels[shows] == labels[sample]
+                weight = float(weights[sample]) * float(weights[shows]) * fits
+                if as_released and other_row == row:
+                    weight = float(fits)
+                if shows == sample:
+                    weight = 1 + weight if as_released else 1.0
+                total -= weight * (dots[r] - log_denominator)
+                count += weight
+            loss += share * total / count if count else 0.0
+        losses.append(loss)
+    return np.array(losses)
 
 
 def numerical_gradient(function: Callable[[np.ndarray], float], at: np.ndarray, step: float = 1e-5) -> np.ndarray:

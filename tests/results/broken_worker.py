@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,5 @@ def _pretend(config: RunConfig, folder: Path, *_: Any, **__: Any) -> None:
         os._exit(3)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "trained").write_text(str(os.getpid()))
+    if folder.name.startswith("slow"):
+        time.sleep(600)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -19,8 +20,8 @@ import lond.results.jobs
 from lond.config import NetSettings, RunConfig
 from lond.presets.benchmarks import preset
 from lond.results.jobs import Job, plan, train_all
-from lond.train.loop import CHECKPOINT
 from lond.train.runtime import RuntimeSettings
+from lond.train.state import CHECKPOINT
 
 
 def test_a_worker_that_fails_or_dies_takes_nothing_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +59,48 @@ def test_a_worker_knows_the_method_that_was_registered(tmp_path: Path, monkeypat
 def test_nothing_to_train_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lond.results.jobs, "_train_and_tell", lambda *_: pytest.fail("started"))
     assert list(train_all([], 2, RuntimeSettings("cpu"))) == []
+
+
+PARENT = """
+import sys
+from pathlib import Path
+import lond.results.jobs as jobs
+from lond.config import RunConfig
+from lond.train.runtime import RuntimeSettings
+from results import broken_worker
+if __name__ == "__main__":
+    jobs._train_and_tell = broken_worker.train_and_tell
+    work = [jobs.Job("slow", RunConfig(), Path(sys.argv[1]) / f"slow{number}") for number in range(2)]
+    list(jobs.train_all(work, 2, RuntimeSettings("cpu")))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX")
+def test_a_parent_that_is_killed_leaves_no_workers(how: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "parent.py").write_text(PARENT)
+    folders = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "parent.py"), str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": folders, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+    started = [tmp_path / f"slow{number}" / "trained" for number in range(2)]
+    try:
+        wait_until(lambda: all(path.is_file() for path in started), 180)
+        process.send_signal(how)
+        process.wait(30)
+        wait_until(lambda: not is_alive(process.pid), 30)
+    finally:
+        if is_alive(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until(done: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.05)
 
 
 def is_alive(group: int) -> bool:

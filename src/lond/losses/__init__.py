@@ -1,6 +1,6 @@
 """Losses: pure functions that return one value per sample, computed in log space."""
 
-from lond.losses.bi_level_contrastive import bi_level_contrastive, mixed_bi_level_contrastive
+from lond.losses.bi_level_contrastive import MixedPairs, bi_level_contrastive, mixed_bi_level_contrastive
 from lond.losses.binary_bank import binary_bank, draw_others, hard_negative_bank, hardest_other, random_negative_bank
 from lond.losses.confidence_penalty import negative_entropy, prior_penalty
 from lond.losses.consistency import one_vs_all_consistency
@@ -17,6 +17,7 @@ from lond.losses.subgraph_contrastive import instance_contrastive, subgraph_cont
 
 __all__ = [
     "Mix",
+    "MixedPairs",
     "bi_level_contrastive",
     "binary_bank",
     "draw_mix",

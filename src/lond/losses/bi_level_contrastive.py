@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lond.losses.mixup import Mix
 from lond.losses.rows import check_rows
+
+MixedPairs = Literal["major", "minor"]
+"""What the other views stand for in the minor term of a mixed batch."""
 
 
 def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
@@ -20,14 +26,23 @@ def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
     return log_probabilities.masked_fill(itself, 0.0)
 
 
-def _bi_level_term(log_probabilities: Tensor, identities: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
-    """Return Eq. 4 for every anchor, given which sample, label and weight each of the M views stands for."""
-    same_sample = identities[:, None] == identities[None, :]
-    other_view = same_sample & ~torch.eye(len(identities), dtype=torch.bool, device=identities.device)
-    same_label = (labels[:, None] == labels[None, :]) & ~same_sample
-    pair_weights = same_label * (weights[:, None] * weights[None, :])
-    positives = other_view + pair_weights
-    return -(positives * log_probabilities).sum(dim=1) / (1 + pair_weights.sum(dim=1))
+@dataclass(frozen=True)
+class _Shown:
+    """Which sample each of the M views stands for, with its label and weight; all ``(M,)``."""
+
+    identities: Tensor
+    labels: Tensor
+    weights: Tensor
+
+
+def _bi_level_term(log_probabilities: Tensor, anchors: _Shown, others: _Shown) -> Tensor:
+    """Return Eq. 4 for every anchor: what it stands for is compared with what the other views stand for."""
+    itself = torch.eye(len(log_probabilities), dtype=torch.bool, device=log_probabilities.device)
+    same_sample = (anchors.identities[:, None] == others.identities[None, :]) & ~itself
+    same_label = (anchors.labels[:, None] == others.labels[None, :]) & ~same_sample & ~itself
+    pair_weights = same_label * (anchors.weights[:, None] * others.weights[None, :])
+    total = ((same_sample + pair_weights) * log_probabilities).sum(dim=1)
+    return -total / (same_sample.sum(dim=1).clamp_min(1) + pair_weights.sum(dim=1))
 
 
 def bi_level_contrastive(
@@ -50,15 +65,23 @@ def bi_level_contrastive(
         ``(M,)`` losses in float32.
     """
     check_rows(embeddings=embeddings, identities=identities, labels=labels, weights=weights)
-    return _bi_level_term(
-        _pair_log_probabilities(embeddings, temperature), identities, labels, weights.detach().float()
-    )
+    shown = _Shown(identities, labels, weights.detach().float())
+    return _bi_level_term(_pair_log_probabilities(embeddings, temperature), shown, shown)
 
 
 def mixed_bi_level_contrastive(
-    embeddings: Tensor, labels: Tensor, weights: Tensor, mixes: tuple[Mix, ...], temperature: float
+    embeddings: Tensor,
+    labels: Tensor,
+    weights: Tensor,
+    mixes: tuple[Mix, ...],
+    temperature: float,
+    pairs: MixedPairs = "major",
 ) -> Tensor:
     """Return the loss for mixed views: lambda times the major partner's term plus 1 - lambda times the minor's.
+
+    In the minor term an anchor stands for its minor partner, and every other view for its own major one. So both views
+    that show the partner at the larger share are its positives, and the sum is divided by 2 + the weighted number of
+    views of the same label.
 
     Args:
         embeddings: ``(V * B, E)``: the B mixed samples of view 0, then those of view 1, ...
@@ -66,6 +89,7 @@ def mixed_bi_level_contrastive(
         weights: ``(B,)`` sample weights before mixing.
         mixes: one mixing per view.
         temperature: tau.
+        pairs: "minor" = in the minor term the other views stand for their minor partners, too.
 
     Returns:
         ``(V * B,)`` losses in float32.
@@ -78,6 +102,8 @@ def mixed_bi_level_contrastive(
     check_rows(embeddings=embeddings, labels_of_all_views=own, partners=partners)
     ratios = torch.tensor([mix.ratio for mix in mixes], device=device).repeat_interleave(len(labels))
     weights = weights.detach().float()
-    major = _bi_level_term(log_probabilities, own, labels[own], weights[own])
-    minor = _bi_level_term(log_probabilities, partners, labels[partners], weights[partners])
-    return ratios * major + (1 - ratios) * minor
+    major = _Shown(own, labels[own], weights[own])
+    minor = _Shown(partners, labels[partners], weights[partners])
+    major_term = _bi_level_term(log_probabilities, major, major)
+    minor_term = _bi_level_term(log_probabilities, minor, major if pairs == "major" else minor)
+    return ratios * major_term + (1 - ratios) * minor_term

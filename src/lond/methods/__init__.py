@@ -8,6 +8,7 @@ from lond.methods.base import Cost, Method, Survey, Task, wrong_with_method
 from lond.methods.cir_plus import CirPlus, CirPlusSettings
 from lond.methods.co_teaching import CoTeaching, CoTeachingSettings
 from lond.methods.co_teaching_plus import CoTeachingPlus, CoTeachingPlusSettings
+from lond.methods.cross_fit import CrossFit, CrossFitSettings
 from lond.methods.disc import Disc, DiscSettings
 from lond.methods.dividemix import DivideMix, DivideMixSettings
 from lond.methods.jo_src import JoSrc, JoSrcSettings
@@ -26,6 +27,7 @@ METHODS: dict[str, type[Method]] = {
     "cir-plus": CirPlus,
     "co-teaching": CoTeaching,
     "co-teaching-plus": CoTeachingPlus,
+    "cross-fit": CrossFit,
     "disc": Disc,
     "dividemix": DivideMix,
     "jo-src": JoSrc,
@@ -64,6 +66,8 @@ __all__ = [
     "CoTeachingPlusSettings",
     "CoTeachingSettings",
     "Cost",
+    "CrossFit",
+    "CrossFitSettings",
     "Disc",
     "DiscSettings",
     "DivideMix",

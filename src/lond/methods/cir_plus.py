@@ -208,8 +208,8 @@ class CirPlus(SingleMethod):
         return out.logits.float(), self._binary(out.features)
 
     def _binary(self, features: Tensor) -> Tensor:
-        logits: Tensor = self.bank(features)
-        return logits.float().reshape(len(logits), -1, 2)
+        logits: Tensor = self.bank(features).float().unflatten(1, (-1, 2))
+        return logits
 
     def _logits(self, images: Tensor) -> Tensor:
         logits: Tensor = self.net(images).logits

@@ -75,9 +75,9 @@ class OpenedDual:
         """Return features, log odds, embeddings and prototype scores, and the maps if asked for."""
         out = self.net(images)
         features = self.net.ova_head[:-1](out.features)
-        scores = logits = self.head(features)
-        if self.net.prototypes_ready:
-            scores = prototype_logits(out.embedding, self.net.unit_prototypes(), self.temperature)
+        logits = self.head(features)
+        nearest = prototype_logits(out.embedding, self.net.unit_prototypes(), self.temperature)
+        scores = torch.where(self.net.prototypes_ready, nearest, logits)
         return Evidence(
             features.float(),
             logits,

@@ -7,9 +7,10 @@ settings say which reading is the default (docs/methods/lond_drs.md lists all po
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,7 @@ from lond.errors import ConfigError
 from lond.identify import IdentifySettings, identify
 from lond.losses import (
     Mix,
+    MixedPairs,
     draw_mix,
     log_odds,
     mix_inputs,
@@ -67,6 +69,9 @@ class LondDrsSettings:
     """10 for web data: prototypes start from the class means and are learned during warm-up too."""
     ramp_epochs: Epochs = 16
     """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
+    mixed_pairs: MixedPairs = "major"
+    """What other mixed views stand for when the contrastive loss looks for an anchor's minor partner: the sample they
+    show at the larger share (released program), or the one at the smaller share, as in version 0.1.0 ("minor")."""
     refine_clean_targets: bool = True
     """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
     witness: bool = False
@@ -76,6 +81,8 @@ class LondDrsSettings:
     for them, while the other one never learns from samples that are not judged clean. It changes nothing else.
     """
 
+    formerly: ClassVar[Mapping[str, Any]] = {"mixed_pairs": "minor"}
+
     def __post_init__(self) -> None:
         """Check that lengths and weights are not negative, and temperature and sharpening are positive."""
         if self.warmup_epochs < 0 or self.ramp_epochs < 0:
@@ -84,6 +91,8 @@ class LondDrsSettings:
             raise ConfigError("mixup must not be negative (0 switches mixing off)")
         if self.temperature <= 0 or self.sharpening <= 0:
             raise ConfigError("temperature and sharpening must be positive")
+        if self.mixed_pairs not in ("major", "minor"):
+            raise ConfigError(f"mixed_pairs must be 'major' or 'minor', not {self.mixed_pairs!r}")
         weights = [getattr(self, name) for name in self.__dataclass_fields__ if name.endswith("_weight")]
         if min(weights) < 0:
             raise ConfigError("no weight may be negative (0 switches a term off)")
@@ -188,7 +197,7 @@ class LondDrs(Method):
         terms = {"one_vs_all": Term(_mixed(one_vs_all, outputs.ova_logits, targets, mixes))}
         if settings.warmup_contrastive_weight:
             ones = torch.ones(len(batch.labels), device=batch.labels.device)
-            contrastive = mixed_bi_level_contrastive(outputs.embedding, batch.labels, ones, mixes, settings.temperature)
+            contrastive = self._pulled(outputs.embedding, batch.labels, ones, mixes)
             terms["contrastive"] = Term(contrastive, settings.warmup_contrastive_weight)
         if self.witness is not None:
             terms["witness"] = Term(self._witness_losses(self.witness, batch))
@@ -254,7 +263,13 @@ class LondDrs(Method):
         assert self.partition is not None
         mixes, outputs = self._mixed_outputs(batch.views, random)
         labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
-        return mixed_bi_level_contrastive(outputs.embedding, labels, weights, mixes, self.settings.temperature)
+        return self._pulled(outputs.embedding, labels, weights, mixes)
+
+    def _pulled(self, embeddings: Tensor, labels: Tensor, weights: Tensor, mixes: tuple[Mix, ...]) -> Tensor:
+        settings = self.settings
+        return mixed_bi_level_contrastive(
+            embeddings, labels, weights, mixes, settings.temperature, settings.mixed_pairs
+        )
 
     def _witness_losses(self, witness: Classifier, batch: Batch) -> Tensor:
         """Return the second network's cross-entropy of weak views with given labels; unlabelled rows are left out."""
@@ -278,7 +293,8 @@ class LondDrs(Method):
         """Return classes from the one-vs-all output, and foreign scores from Eq. 15 or from the second network."""
         out: DualOutput = self.net(images)
         positives, negatives = positive_probabilities(out.ova_logits), negative_probabilities(out.ova_logits)
-        nearest = self._prototype_logits(out.embedding) if self.net.prototypes_ready else positives
+        # No branch: an exported graph has none, and prototypes that are not there yet are zero.
+        nearest = torch.where(self.net.prototypes_ready, self._prototype_logits(out.embedding), positives)
         logits = log_odds(out.ova_logits)
         # softmax(log p) is p / sum(p), also where every p underflows.
         probabilities = F.softmax(F.logsigmoid(logits), dim=1)

@@ -208,10 +208,11 @@ class Ngc(SingleMethod):
         """Return softmax probabilities; cosine distance to the nearest prototype, or 1 - their maximum without one."""
         out = self.net(images)
         logits = out.logits.float()
-        if self.has_prototype.any():
-            scores = ngc_prototype_score(self._embed(out.features), self.prototypes[self.has_prototype])
-        else:
-            scores = msp_score(logits)
+        # No branch, as an exported graph has none: a class without a prototype takes that of another class.
+        one = self.prototypes.index_select(0, self.has_prototype.int().argmax(dim=0, keepdim=True))
+        prototypes = torch.where(self.has_prototype[:, None], self.prototypes, one)
+        nearest = ngc_prototype_score(self._embed(out.features), prototypes)
+        scores = torch.where(self.has_prototype.any(), nearest, msp_score(logits))
         return Prediction(F.softmax(logits, dim=1), scores, out.features.float(), logits)
 
     def extra_state(self) -> dict[str, Any]:

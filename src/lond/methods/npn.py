@@ -6,8 +6,9 @@ default (docs/methods/npn.md lists all points).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +18,7 @@ from lond.errors import ConfigError
 from lond.losses import negative_entropy, negative_learning
 from lond.methods.base import Cost, Survey, Task, Total
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
+from lond.methods.mix_match import ramp
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
@@ -37,14 +39,18 @@ class NpnSettings(ClassifierSettings):
     consistency_weight: float = 1.0
     label_smoothing: float = 0.0
     """Of all cross-entropies (0.2 for web data)."""
-    clamp_logits: bool = False
+    ramp_epochs: Epochs = 0
+    """Epochs after warm-up over which the consistency term rises to its full weight; 0 = at once, as released."""
+    clamp_logits: bool = True
     """Lift negative logits to 0 before the entropy of the warm-up penalty, as the released program does."""
+
+    formerly: ClassVar[Mapping[str, Any]] = {"clamp_logits": False}
 
     def __post_init__(self) -> None:
         """Check that weights are not negative and not all 0, and the kind of candidates is known."""
         super().__post_init__()
-        if self.warmup_epochs < 0 or self.top_k < 1:
-            raise ConfigError("warmup_epochs must not be negative, top_k must be at least 1")
+        if min(self.warmup_epochs, self.ramp_epochs) < 0 or self.top_k < 1:
+            raise ConfigError("warmup_epochs and ramp_epochs must not be negative, top_k must be at least 1")
         if self.candidates not in ("top-1", "top-k"):
             raise ConfigError(f"candidates must be 'top-1' or 'top-k', not {self.candidates!r}")
         weights = (self.partial_label_weight, self.negative_weight, self.consistency_weight)
@@ -123,7 +129,8 @@ class Npn(SingleMethod):
             terms["negative"] = Term(negative_learning(logits, complement), settings.negative_weight)
         if settings.consistency_weight:
             strong = self.net(batch.views[1]).logits.float()
-            terms["consistency"] = Term(self._cross_entropy(strong, predicted), settings.consistency_weight)
+            weight = settings.consistency_weight * ramp(clock, settings.warmup_epochs, settings.ramp_epochs)
+            terms["consistency"] = Term(self._cross_entropy(strong, predicted), weight)
         return terms
 
     def _vote(self, indices: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -6,7 +6,9 @@ Sheng, Sun, Chen, Pang, Wang, Yao, ECCV 2024. docs/methods/sed.md lists where pa
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -53,11 +55,13 @@ class SedSettings(ClassifierSettings):
     """alpha of the teacher's labels on strong views; 0 = off."""
     penalty_weight: float = 1.0
     """Of the confidence penalty in warm-up; 0 = off."""
-    clamp_logits: bool = False
+    clamp_logits: bool = True
     """Lift negative logits to 0 before the penalty, as the released program does."""
     label_smoothing: float = 0.0
     """Of every cross-entropy (0.3 for web data)."""
     teacher_momentum: float = 0.99
+
+    formerly: ClassVar[Mapping[str, Any]] = {"clamp_logits": False}
 
     def __post_init__(self) -> None:
         """Check that weights are not negative, and memories, quantile and thresholds lie in their ranges."""

@@ -6,8 +6,9 @@ Karim, Rizve, Rahnavard, Mian, Shah, CVPR 2022. docs/methods/unicon.md lists wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -40,7 +41,7 @@ class UniconSettings(SemiSupervisedPairSettings):
     """d_mu: a mean divergence above it lowers the cut-off."""
     correction: float = 5.0
     """tau: the cut-off is lowered by (mean - minimum) / tau."""
-    natural_log: bool = False
+    natural_log: bool = True
     """Measure divergences in nats (at most 0.69), as the released program does, and not in bits (at most 1)."""
     unlabelled_batch: float = 0.5
     """A step has this over R unlabelled samples for each labelled one (1 for 80 % noise and more); 0 = just one."""
@@ -50,6 +51,8 @@ class UniconSettings(SemiSupervisedPairSettings):
     """kappa of the contrastive loss."""
     embedding_size: int = 128
     """Width of the projection that is contrasted."""
+
+    formerly: ClassVar[Mapping[str, Any]] = {"natural_log": False}
 
     def __post_init__(self) -> None:
         """Check that limits and weights are not negative, correction is at least 1 and temperature is positive."""

@@ -12,7 +12,7 @@ from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.presets.recipes import FeatureRun, recipe_of
 from lond.presets.recipes.lond_drs import short_settings
-from lond.presets.scaling import occasion_of, shortened, slowed
+from lond.presets.scaling import occasion_of, shortened, slowed, step_limit
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
@@ -61,12 +61,14 @@ def on_frozen(config: RunConfig, epochs: int = FROZEN_EPOCHS, images: int = 0) -
     images = images or _count(data)
     heads = replace(on_features(images, epochs, config.train.seed), data=data)
     recipe = recipe_of(method)(occasion_of(config))
-    steps = 0 if data.source else recipe.step_limits.get("frozen", 0)
-    train = replace(config.train, epochs=epochs, batch_size=heads.train.batch_size, average_last=3, max_steps=steps)
+    batch_size = heads.train.batch_size
+    steps = 0 if data.source else step_limit(recipe, "frozen", images, batch_size)
+    train = replace(config.train, epochs=epochs, batch_size=batch_size, average_last=3, max_steps=steps)
     short = shortened(config, heads)
     settings = recipe.on_features(short.settings, FeatureRun(images, epochs, bool(data.source)))
     batches = train.batch_size / short.train.batch_size
-    optimiser = heads.optimiser if recipe.optimiser is None else slowed(short.optimiser, batches)
+    as_heads = recipe.optimiser is None or recipe.trains_as_heads
+    optimiser = heads.optimiser if as_heads else slowed(short.optimiser, batches)
     return replace(heads, method=method, settings=settings, optimiser=optimiser, train=train)
 
 

@@ -10,6 +10,7 @@ from lond.data.views import ViewSettings
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.samples import FrozenSettings
 from lond.methods import LondDrsSettings
+from lond.methods.cross_fit import CrossFitSettings
 from lond.presets.features import on_features
 from lond.presets.own_data import own_batch
 from lond.presets.recipes.lond_drs import short_settings
@@ -47,6 +48,8 @@ def for_audit(
     epochs = epochs or EPOCHS[trained]
     if trained == "heads":
         config = on_features(images, epochs, seed)
+        warmup = config.settings.warmup_epochs
+        config = replace(config, method="cross-fit", settings=CrossFitSettings(warmup_epochs=warmup))
         if cache is None:
             return config
         frozen = FrozenSettings(**vars(extractor), cache=cache or FrozenSettings.cache)

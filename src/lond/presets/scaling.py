@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 from lond.config import RunConfig
+from lond.data.benchmarks import EXTENTS
 from lond.presets.changes import declared, with_epochs
-from lond.presets.recipes import Occasion, recipe_of
+from lond.presets.recipes import Occasion, Recipe, recipe_of
 from lond.train.schedule import OptimiserSettings
 from lond.types import FirstEpochs
 
@@ -40,12 +42,32 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
             config.train,
             epochs=recipe.epochs or config.train.epochs,
             batch_size=recipe.batch_size or config.train.batch_size,
-            max_steps=recipe.step_limits.get(benchmark, config.train.max_steps),
         ),
     )
     if recipe.strong and config.views.strong in NATURAL_IMAGES:
         published = replace(published, views=replace(config.views, strong=recipe.strong))
-    return published if benchmark in FULL_SCALE or recipe.optimiser is None else shortened(published, config)
+    if benchmark not in FULL_SCALE and recipe.optimiser is not None:
+        published = shortened(published, config)
+    if benchmark not in recipe.step_limits:
+        return published
+    steps = step_limit(recipe, benchmark, EXTENTS[benchmark].images, published.train.batch_size)
+    return replace(published, train=replace(published.train, max_steps=steps))
+
+
+def step_limit(recipe: Recipe, place: str, images: int, batch_size: int) -> int:
+    """Return the most steps of a phase after warm-up; 0 = no limit.
+
+    Whatever the recipe says, half of the steps of a full phase stay: a method that learns from fewer images an epoch
+    than it was made for is not the published one any more.
+
+    Args:
+        recipe: of the method.
+        place: name of a benchmark, or "frozen".
+        images: number of training images.
+        batch_size: of the run.
+    """
+    limit = recipe.step_limits.get(place, 0)
+    return max(limit, math.ceil(recipe.pace * images / batch_size / 2)) if limit else 0
 
 
 def occasion_of(config: RunConfig) -> Occasion:
@@ -68,6 +90,7 @@ def shortened(published: RunConfig, preset: RunConfig) -> RunConfig:
     little to learn anything); what happens afterwards keeps its share of what is left. Ramps keep their epochs up to
     the preset's own ramp and to the first step down of the rate; one that lasts to the end still does. What is
     remembered from epoch to epoch fades as much over the whole run as it did. Batches are at most twice the preset's.
+    A recipe may add what only a short run needs.
     """
     own, epochs = preset.settings, preset.train.epochs
     short = with_epochs(published, epochs)
@@ -94,9 +117,10 @@ def shortened(published: RunConfig, preset: RunConfig) -> RunConfig:
     for name, value in declared(published.settings, FirstEpochs).items():
         changes[name] = min(value, own.warmup_epochs)
     batch_size = min(published.train.batch_size, 2 * preset.train.batch_size)
+    recipe = recipe_of(published.method)(occasion_of(published))
     return replace(
         short,
-        settings=replace(short.settings, **changes),
+        settings=recipe.when_short(replace(short.settings, **changes), epochs - new_warmup),
         optimiser=slowed(optimiser, batch_size / published.train.batch_size),
         train=replace(short.train, batch_size=batch_size),
     )

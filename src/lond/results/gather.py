@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from lond.config import RunConfig
-from lond.errors import ConfigError, DataError
-from lond.io.json_files import plain, read_json, read_json_lines
+from lond.errors import ConfigError, DataError, LondError
+from lond.io.json_files import plain, read_json, read_json_lines, read_sealed_json
 from lond.presets.benchmarks import baseline_of, preset_of
 from lond.results.identity import changed_settings, identity_of, stored_config, variant_of
 from lond.results.naming import data_of, noise_of, scale_of
 from lond.results.records import DataPart, DetectorRecord, Machine, Metrics, Record, Scale, Seeds
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, folder_config
-from lond.train.loop import CHECKPOINT, LOG
+from lond.runs.folder import CONFIG, MANIFEST, METRICS, folder_config, read_manifest
+from lond.train.loop import LOG
+from lond.train.state import CHECKPOINT
 
 CURVES = (
     "loss", "accuracy", "auroc", "fpr95", "label_accuracy", "corrected_accuracy",
@@ -62,6 +63,8 @@ def record_of(
     config = folder_config(folder)
     try:
         return _record(folder, config, preset, scale, data, baseline, machine, finished)
+    except LondError:
+        raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise DataError(f"the run of {folder} is damaged: {type(error).__name__} {error}") from error
 
@@ -76,7 +79,7 @@ def _record(
     machine: Machine | None,
     finished: datetime | None,
 ) -> Record:
-    manifest, outcome = read_json(folder / MANIFEST), read_json(folder / METRICS)
+    manifest, outcome = read_manifest(folder), read_sealed_json(folder / METRICS)
     history = read_json_lines(folder / LOG)
     if len(history) != config.train.epochs:
         raise DataError(f"{folder} holds no finished run: {len(history)} of {config.train.epochs} epochs are logged")

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lond.config import RunConfig, settings_class, to_dict
+from lond.config import RunConfig, former_defaults, settings_class, to_dict
 from lond.io.plain_values import flat
 from lond.presets.benchmarks import preset_of
 from lond.results.naming import data_of
@@ -82,8 +82,12 @@ def changed_settings(config: RunConfig, baseline: RunConfig) -> dict[str, Any]:
 
 
 def _chosen(config: RunConfig) -> dict[str, Any]:
-    """Return the settings that are not at the method's defaults; one added later, at its default, changes nothing."""
-    default = RunConfig(method=config.method, settings=settings_class(config.method)())
+    """Return the settings that are not at the method's first defaults.
+
+    One added later changes nothing while it stands for what was done before.
+    """
+    first = settings_class(config.method)(**former_defaults(config.method))
+    default = RunConfig(method=config.method, settings=first)
     settings = flat(to_dict(config))
     chosen = changed_settings(config, default) | {key: settings[key] for key in SEEDS}
     if config.data.source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import warnings
@@ -23,8 +24,11 @@ from lond.results.gather import record_of
 from lond.results.records import Record
 from lond.runs import METRICS, train_run
 from lond.runs.folder import claim
-from lond.train.loop import CHECKPOINT
 from lond.train.runtime import RuntimeSettings
+from lond.train.state import CHECKPOINT
+
+ORPHANED = 75
+"""Exit code of a process whose parent has gone."""
 
 LONGEST_TEXT = 2000
 """Characters of a problem or a warning that are kept."""
@@ -184,6 +188,7 @@ def _train_and_tell(
     backbones: Mapping[str, Builder],
 ) -> None:
     """Train in a process of its own; the one that started it shows the warnings and hands on what it registered."""
+    _end_with_parent()
     ALL_METHODS.added.update(methods)
     ALL_BACKBONES.added.update(backbones)
 
@@ -191,6 +196,19 @@ def _train_and_tell(
         sender.send((text[:LONGEST_TEXT], category, filename, lineno))
 
     sender.send(_train(job, runtime, show_progress=False, show=tell))
+
+
+def _end_with_parent() -> None:
+    """Let this process end as soon as the one that started it does, however that ends; a run can be resumed."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(ORPHANED)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 def _train(

@@ -58,7 +58,7 @@ class DetectorRecord:
 
     name: str
     fitted_on: str
-    """"all" or "clean" training samples, "-" for none."""
+    """"all" or "clean" training samples, "held-out" ones, "-" for none."""
     figures: Metrics
     """Its metrics; the files call them so."""
     seconds: float | None = None

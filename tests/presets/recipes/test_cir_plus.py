@@ -17,8 +17,9 @@ recipe = RECIPES["cir-plus"]
         ("cifar80n", "symmetric", 0.8, "random", 30, 900),
         ("cifar80n", "asymmetric", 0.4, "hard", 30, 900),
         ("cifar10n", "symmetric", 0.5, "hard", 10, 900),
-        ("mini80", "symmetric", 0.5, "hard", 10, 0),
-        ("digits", "symmetric", 0.5, "hard", 10, 0),
+        ("mini80", "symmetric", 0.5, "hard", 10, 180),
+        ("digits", "symmetric", 0.5, "hard", 10, 22),
+        ("", "symmetric", 0.2, "hard", 10, 0),
     ],
 )
 def test_cifar(benchmark: str, noise: str, rate: float, negatives: str, warmup: int, iterations: int) -> None:

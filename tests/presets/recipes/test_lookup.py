@@ -40,7 +40,7 @@ class Cooked:
             OptimiserSettings(learning_rate=0.3),
             epochs=50,
             batch_size=32,
-            step_limits={"mini80": 7, "frozen": 9},
+            step_limits={"mini80": 200, "frozen": 9},
             on_features=_still,
         )
 
@@ -59,9 +59,9 @@ def test_a_method_from_elsewhere_brings_its_recipe(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(METHODS, "cooked", Cooked)
     full, mini = preset("cifar80n-sym20", "cooked"), preset("mini80-sym50", "cooked")
     assert (full.settings.turns, full.train.epochs, full.optimiser.learning_rate) == (8, 50, 0.3)
-    assert (mini.train.max_steps, full.train.max_steps) == (7, 0)
+    assert (mini.train.max_steps, full.train.max_steps) == (200, 0)
     features = on_frozen(full)
-    assert (features.settings.turns, features.train.max_steps) == (0, 9)
+    assert (features.settings.turns, features.train.max_steps) == (0, 98)  # half of 50,000 images in batches of 256
 
 
 def test_without_a_recipe_its_defaults_hold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ class FeatureRun:
     """True for the user's own data, False for a benchmark."""
 
 
-def as_they_are(settings: Any, run: FeatureRun) -> Any:
+def as_they_are(settings: Any, run: Any) -> Any:
     """Return the settings."""
     return settings
 
@@ -62,6 +62,14 @@ class Recipe:
     # about three minutes a run.
     step_limits: Mapping[str, int] = field(default_factory=dict)
     """Name of a benchmark, or "frozen" for features of any -> most steps of a phase after warm-up there, for methods
-    whose epochs take too long on two CPU cores. Your own data are not limited."""
+    whose epochs take too long on two CPU cores. Half of a full epoch's steps stay in any case. Your own data are not
+    limited."""
+    pace: float = 1.0
+    """Steps of a full phase after warm-up for each batch that the training set holds. It is 1 also where half of the
+    images, those judged clean, are walked through in half batches. 0 = ``step_limits`` hold as they are."""
+    when_short: Callable[[Any, int], Any] = as_they_are
+    """Returns the settings for a run shorter than published, which has so many epochs after warm-up."""
+    trains_as_heads: bool = False
+    """On features of a frozen network: the optimiser that was chosen there for heads, not this one."""
     on_features: Callable[[Any, FeatureRun], Any] = as_they_are
     """Returns the settings for features of a frozen network from those at that length; what needs images goes off."""

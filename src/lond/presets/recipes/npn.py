@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lond.methods.npn import NpnHardSettings, NpnSoftSettings
@@ -23,8 +24,16 @@ def recipe_hard(occasion: Occasion) -> Recipe:
 
 
 def recipe_soft(occasion: Occasion) -> Recipe:
-    """Return the published values of NPN-soft."""
-    return _recipe(occasion, NpnSoftSettings)
+    """Return the published values of NPN-soft.
+
+    In a short run the consistency term rises to its weight over all epochs after warm-up: the votes of a short warm-up
+    are too few to hold the network, which the full weight would lead to a single class.
+    """
+    return replace(_recipe(occasion, NpnSoftSettings), when_short=_risen)
+
+
+def _risen(settings: NpnSoftSettings, epochs: int) -> NpnSoftSettings:
+    return replace(settings, ramp_epochs=epochs)
 
 
 def _recipe(occasion: Occasion, settings: type[NpnHardSettings] | type[NpnSoftSettings]) -> Recipe:

@@ -9,7 +9,7 @@ from lond.train.schedule import OptimiserSettings
 HEAVY_RATE = 0.75
 """Symmetric noise rate above which the authors advise larger unlabelled batches."""
 
-STEP_LIMITS = {"mini80": 35, "frozen": 150}
+STEP_LIMITS = {"mini80": 60, "frozen": 150}
 
 
 def recipe(occasion: Occasion) -> Recipe:
