@@ -56,3 +56,30 @@ def test_values_that_are_no_probabilities_are_refused(bad: float) -> None:
 def test_other_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="shapes"):
         expected_calibration_error(torch.full((3, 2), 0.5), torch.tensor([0, 1]))
+
+
+def test_the_first_bin_and_the_default_number_of_bins():
+    """With 40 classes the confidences reach the first of fifteen bins, and one lies on the border of two."""
+    random = np.random.RandomState(1)
+    probabilities = random.dirichlet([2.0] * 40, 300)
+    probabilities[0] = 1 / 40
+    probabilities[1] = np.where(np.arange(40) == 3, 2 / 15, (1 - 2 / 15) / 39)
+    # Of the least sure rows a tenth is right, which is more than they claim; of the others none.
+    order = probabilities.max(axis=1).argsort()
+    labels = (probabilities.argmax(axis=1) + 1) % 40
+    labels[order[:150:8]] -= 1
+    labels %= 40
+    got = expected_calibration_error(torch.from_numpy(probabilities), torch.from_numpy(labels))
+    assert (probabilities.max(axis=1) < 1 / 15).any()
+    assert got == pytest.approx(slow_ece(probabilities, labels, 15), abs=1e-12)
+    assert got != pytest.approx(slow_ece(probabilities, labels, 16), abs=1e-6)
+
+
+@pytest.mark.parametrize(("largest", "fits"), [(1.001, True), (1.0011, False)])
+def test_a_probability_may_exceed_one_as_far_as_half_precision_rounds(largest: float, fits: bool) -> None:
+    probabilities = torch.tensor([[largest, 0.0]], dtype=torch.float64)
+    if fits:
+        assert expected_calibration_error(probabilities, torch.tensor([0])) == pytest.approx(0.001)
+        return
+    with pytest.raises(ValueError, match="must lie in"):
+        expected_calibration_error(probabilities, torch.tensor([0]))

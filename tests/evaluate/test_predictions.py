@@ -37,3 +37,10 @@ def test_without_known_images_there_is_nothing_to_say(label: int) -> None:
 def test_a_perfect_detector() -> None:
     found = evaluate_predictions(said([0, 1, 2], [0.1, 0.2, 0.9]), torch.tensor([0, 1, FOREIGN]))
     assert (found["auroc"], found["fpr95"], found["aupr_known"], found["aupr_foreign"]) == (1, 0, 1, 1)
+
+
+def test_images_of_the_first_class_alone_have_an_accuracy() -> None:
+    assert evaluate_predictions(said([0, 1], [0.1, 0.2]), torch.tensor([0, 0])) == {
+        "accuracy": 0.5,
+        "balanced_accuracy": 0.5,
+    }

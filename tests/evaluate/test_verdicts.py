@@ -34,3 +34,20 @@ def test_no_denominator_is_nan():
     assert math.isnan(quality["verdict_foreign_recall"])
     assert math.isnan(quality["verdict_foreign_f1"])
     assert quality["verdict_clean_f1"] == 1
+
+
+def test_unequal_precision_and_recall_by_hand():
+    """Four called foreign, of which three are; five are in all."""
+    given = torch.zeros(7, dtype=torch.long)
+    true = torch.tensor([FOREIGN] * 5 + [0, 0])
+    quality = verdict_quality([F, F, F, C, C, F, C], given, true)
+    assert quality["verdict_foreign_precision"] == 3 / 4
+    assert quality["verdict_foreign_recall"] == 3 / 5
+    assert quality["verdict_foreign_f1"] == pytest.approx(2 * (3 / 4) * (3 / 5) / (3 / 4 + 3 / 5))
+
+
+def test_other_lengths_are_refused():
+    with pytest.raises(ValueError, match="verdicts but"):
+        verdict_quality([C, C], torch.tensor([0]), torch.tensor([0]))
+    with pytest.raises(ValueError, match="equally long"):
+        true_verdicts(torch.tensor([0, 1]), torch.tensor([0]))

@@ -59,3 +59,9 @@ def test_small_loss_equals_the_loop(share: float) -> None:
 def test_small_loss_of_nothing() -> None:
     assert select_small_loss(torch.zeros(0), torch.zeros(0, dtype=torch.long), 0.5).shape == (0,)
     assert not select_small_loss(torch.rand(5), torch.full((5,), -2), 1.0).any()
+
+
+def test_a_probability_on_the_threshold_is_not_above_it() -> None:
+    even = torch.tensor([[0.75, 0.25], [0.75, 0.25], [0.125, 0.875]])
+    assert learning_state(even, 0.75).tolist() == [0.0, 1.0]
+    assert select_confident(even[1:], torch.tensor([0, 1]), 0.875).tolist() == [False, False]

@@ -53,3 +53,12 @@ def test_small_temperatures_neither_overflow_nor_vanish() -> None:
 def test_no_queries() -> None:
     empty = Neighbours(torch.empty(0, 3, dtype=torch.long), torch.empty(0, 3))
     assert label_votes(torch.tensor([0, 1]), empty, 2).shape == (0, 2)
+
+
+def test_scattered_labels_by_hand() -> None:
+    """A class of which only half of the voters can be is measured by that half; more than all it has counts as all."""
+    votes = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75]])
+    assert scattered_labels(votes).tolist() == [0.5, 0.25]
+    assert scattered_labels(votes, torch.tensor([1.0, 0.5, 1.0])).tolist() == [0.5, 0.25]
+    assert scattered_labels(votes, torch.tensor([1.0, 0.25, 0.5])).tolist() == [0.0, 0.0]
+    assert scattered_labels(votes, torch.tensor([0.25, 1.0, 1.0])).tolist() == [0.0, 0.25]

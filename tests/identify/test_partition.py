@@ -428,3 +428,9 @@ class TestRefusals:
     def test_bad_data(self, labels: list, positives: list, embeddings: list, message: str) -> None:
         with pytest.raises(DataError, match=message):
             identify(np.array(labels), np.array(positives), np.array(embeddings))
+
+
+def test_defaults_are_the_papers_for_symmetric_noise() -> None:
+    found = IdentifySettings()
+    assert (found.neighbours, found.top, found.temperature, found.include_self) == (200, 3, 0.1, True)
+    assert (found.clean_quantile, found.open_share, found.selection) == (0.9, 0.1, "neighbour-margin")

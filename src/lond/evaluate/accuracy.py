@@ -6,8 +6,10 @@ import math
 
 from torch import Tensor
 
+from lond.evaluate.arrays import Values, as_classes
 
-def accuracy(predicted: Tensor, labels: Tensor) -> float:
+
+def accuracy(predicted: Values, labels: Values) -> float:
     """Return the share of known-class samples whose predicted class is right.
 
     Args:
@@ -16,12 +18,18 @@ def accuracy(predicted: Tensor, labels: Tensor) -> float:
 
     Returns:
         A share in [0, 1], or NaN when no row has a known class.
+
+    >>> accuracy([0, 1, 1], [0, 1, 0])
+    0.6666666666666666
+
+    Raises:
+        ValueError: the shapes differ or are others, or the classes are no whole numbers.
     """
     hits, _ = _known_hits(predicted, labels)
     return float(hits.double().mean()) if len(hits) else math.nan
 
 
-def balanced_accuracy(predicted: Tensor, labels: Tensor) -> float:
+def balanced_accuracy(predicted: Values, labels: Values) -> float:
     """Return the mean over classes of the share of their samples that is predicted right.
 
     Classes without a sample in ``labels`` do not count.
@@ -32,6 +40,9 @@ def balanced_accuracy(predicted: Tensor, labels: Tensor) -> float:
 
     Returns:
         A share in [0, 1], or NaN when no row has a known class.
+
+    Raises:
+        ValueError: the shapes differ or are others, or the classes are no whole numbers.
     """
     hits, known = _known_hits(predicted, labels)
     if not len(hits):
@@ -42,11 +53,12 @@ def balanced_accuracy(predicted: Tensor, labels: Tensor) -> float:
     return float((right[present] / sizes[present]).mean())
 
 
-def _known_hits(predicted: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+def _known_hits(predicted: Values, labels: Values) -> tuple[Tensor, Tensor]:
     """Return, for the K known-class rows, the ``(K,)`` hits and the ``(K,)`` labels."""
+    predicted, labels = as_classes(predicted, "predicted"), as_classes(labels, "labels")
     if predicted.shape != labels.shape or labels.dim() != 1:
         raise ValueError(
             f"predicted and labels must be (N,) and equally long: {tuple(predicted.shape)}, {tuple(labels.shape)}"
         )
     known = labels >= 0
-    return predicted[known] == labels[known], labels[known]
+    return predicted.to(labels.device)[known] == labels[known], labels[known]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+
+from lond.evaluate.arrays import Values, as_classes, as_tensor
 
 ROUNDING = 1e-3
 """How far a probability may exceed 1: half precision rounds as coarsely."""
 
 
-def expected_calibration_error(probabilities: Tensor, labels: Tensor, bins: int = 15) -> float:
+def expected_calibration_error(probabilities: Values, labels: Values, bins: int = 15) -> float:
     """Return the mean gap between confidence and accuracy over equally wide bins of confidence (ECE).
 
     A bin holds confidences in ``(lower, upper]``, the first one also 0; empty bins do not count.
@@ -25,12 +26,16 @@ def expected_calibration_error(probabilities: Tensor, labels: Tensor, bins: int 
         A number in [0, 1]; NaN if no sample is known.
 
     Raises:
-        ValueError: the lengths differ, or a value is no probability.
+        ValueError: the lengths differ, a value is no probability, or there is no bin.
     """
+    probabilities, labels = as_tensor(probabilities, "probabilities"), as_classes(labels, "labels")
+    if bins < 1:
+        raise ValueError(f"there must be at least one bin, not {bins}")
     if probabilities.ndim != 2 or labels.shape != probabilities.shape[:1]:
         raise ValueError(
             f"probabilities (N, C) and labels (N,) of shapes {(*probabilities.shape,)}, {(*labels.shape,)}"
         )
+    labels = labels.to(probabilities.device)
     known = labels >= 0
     if not known.any():
         return math.nan

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from lond.evaluate.accuracy import accuracy, balanced_accuracy
+from lond.evaluate.arrays import Values, as_classes
 from lond.evaluate.ranking import aupr_foreign, aupr_known, auroc, fpr95, fpr95_openood
 from lond.types import FOREIGN, UNLABELLED, Prediction
 
@@ -18,13 +17,19 @@ RANKINGS = {
 """Figures that need both known and foreign images."""
 
 
-def evaluate_predictions(prediction: Prediction, labels: Tensor) -> dict[str, float]:
+def evaluate_predictions(prediction: Prediction, labels: Values) -> dict[str, float]:
     """Return accuracy over known images and, where there are foreign images too, the figures of their detection.
 
     Args:
         prediction: what a method says about N images.
         labels: ``(N,)`` true labels, ``FOREIGN`` for images of no known class; unlabelled images do not count.
+
+    Raises:
+        ValueError: there is not one label per image, or a label is no whole number.
     """
+    labels = as_classes(labels, "labels")
+    if labels.shape != prediction.scores.shape:
+        raise ValueError(f"there are {len(prediction.scores)} images but labels {(*labels.shape,)}")
     predicted = prediction.probabilities.argmax(dim=1)
     figures = {}
     if (labels >= 0).any():

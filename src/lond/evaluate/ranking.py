@@ -1,8 +1,8 @@
 """How well a score ranks foreign images above known ones.
 
-Every function takes ``scores`` ``(N,)``, **larger = more foreign**, and ``foreign`` ``(N,)`` bool. All return NaN
-when there is no known or no foreign sample, and raise ValueError on a score that is not finite. Results agree with
-scikit-learn; samples with equal scores are always taken together.
+Every function takes tensors, NumPy arrays or lists: ``scores`` ``(N,)``, **larger = more foreign**, and ``foreign``
+``(N,)`` bool. All return NaN when there is no known or no foreign sample, and raise ValueError on a score that is not
+finite. Results agree with scikit-learn; samples with equal scores are always taken together.
 
 Two readings of FPR95 are in use and give different numbers:
 
@@ -21,10 +21,12 @@ import math
 import torch
 from torch import Tensor
 
+from lond.evaluate.arrays import Values, as_tensor
+
 _TARGET_RECALL = 0.95
 
 
-def auroc(scores: Tensor, foreign: Tensor) -> float:
+def auroc(scores: Values, foreign: Values) -> float:
     """Return P(s_foreign > s_known) + 1/2 P(s_foreign = s_known), the area under the ROC curve.
 
     Computed from midranks in float64, so ties get half credit. The same whichever side is called positive.
@@ -47,7 +49,7 @@ def auroc(scores: Tensor, foreign: Tensor) -> float:
     return (rank_sum - num_foreign * (num_foreign + 1) / 2) / (num_foreign * num_known)
 
 
-def fpr95(scores: Tensor, foreign: Tensor) -> float:
+def fpr95(scores: Values, foreign: Values) -> float:
     """Return the share of foreign images accepted as known when at least 95 % of the known ones are accepted.
 
     Known is the positive class. The threshold is the smallest score at which TPR >= 0.95; all samples tied with it
@@ -64,7 +66,7 @@ def fpr95(scores: Tensor, foreign: Tensor) -> float:
     return _false_positive_rate(-scores, ~foreign)
 
 
-def fpr95_openood(scores: Tensor, foreign: Tensor) -> float:
+def fpr95_openood(scores: Values, foreign: Values) -> float:
     """Return the share of known images flagged when at least 95 % of the foreign ones are flagged.
 
     Foreign is the positive class, as in OpenOOD 1.5: the first ROC point with TPR >= 0.95; all samples tied with
@@ -81,7 +83,7 @@ def fpr95_openood(scores: Tensor, foreign: Tensor) -> float:
     return _false_positive_rate(scores, foreign)
 
 
-def aupr_known(scores: Tensor, foreign: Tensor) -> float:
+def aupr_known(scores: Values, foreign: Values) -> float:
     """Return the area under the precision-recall curve with known as the positive class ("AUPR-in").
 
     Trapezoid over recall of the points of scikit-learn's ``precision_recall_curve``, among them (recall 0,
@@ -98,7 +100,7 @@ def aupr_known(scores: Tensor, foreign: Tensor) -> float:
     return _area_under_precision_recall(-scores, ~foreign)
 
 
-def aupr_foreign(scores: Tensor, foreign: Tensor) -> float:
+def aupr_foreign(scores: Values, foreign: Values) -> float:
     """Return the area under the precision-recall curve with foreign as the positive class ("AUPR-out").
 
     Trapezoid over recall of the points of scikit-learn's ``precision_recall_curve``, among them (recall 0,
@@ -115,7 +117,7 @@ def aupr_foreign(scores: Tensor, foreign: Tensor) -> float:
     return _area_under_precision_recall(scores, foreign)
 
 
-def roc_points(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
+def roc_points(scores: Values, foreign: Values) -> tuple[Tensor, Tensor]:
     """Return the ROC curve with foreign as the positive class: one point a distinct score, after (0, 0).
 
     Args:
@@ -137,8 +139,9 @@ def roc_points(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
     return torch.cat([start, false_alarms]), torch.cat([start, hits])
 
 
-def _checked(scores: Tensor, foreign: Tensor) -> tuple[Tensor, Tensor]:
+def _checked(scores: Values, foreign: Values) -> tuple[Tensor, Tensor]:
     """Return both on the CPU, scores in float64; refuse what would give a silent wrong number."""
+    scores, foreign = as_tensor(scores, "scores"), as_tensor(foreign, "foreign")
     if scores.shape != foreign.shape or scores.dim() != 1:
         raise ValueError(
             f"scores and foreign must be (N,) and equally long: {tuple(scores.shape)}, {tuple(foreign.shape)}"

@@ -6,10 +6,11 @@ import math
 
 from torch import Tensor
 
+from lond.evaluate.arrays import Values, as_classes
 from lond.types import FOREIGN, Partition
 
 
-def selection_quality(partition: Partition, given: Tensor, true: Tensor) -> dict[str, float]:
+def selection_quality(partition: Partition, given: Values, true: Values) -> dict[str, float]:
     """Compare a partition with the truth.
 
     The truth: a sample is clean if ``true == given``, open if ``true == FOREIGN``, and closed if it belongs to a
@@ -27,8 +28,9 @@ def selection_quality(partition: Partition, given: Tensor, true: Tensor) -> dict
         is the true one. NaN where the denominator is empty.
 
     Raises:
-        ValueError: If the lengths differ.
+        ValueError: If the lengths differ, or a label is no whole number.
     """
+    given, true = as_classes(given, "given"), as_classes(true, "true")
     if not (partition.clean.shape == given.shape == true.shape):
         raise ValueError(
             "partition, given and true must be (N,) and equally long: "

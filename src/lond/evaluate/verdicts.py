@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from torch import Tensor
-
+from lond.evaluate.arrays import Values, as_classes
 from lond.types import FOREIGN, Verdict
 
 JUDGED = (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.FOREIGN)
 
 
-def true_verdicts(given: Tensor, true: Tensor) -> list[Verdict]:
-    """Return what a perfect judge would say: foreign (no known class), clean (label right) or mislabelled."""
+def true_verdicts(given: Values, true: Values) -> list[Verdict]:
+    """Return what a perfect judge would say: foreign (no known class), clean (label right) or mislabelled.
+
+    Raises:
+        ValueError: the labels are not (N,) and equally long, or no whole numbers.
+    """
+    given, true = as_classes(given, "given"), as_classes(true, "true")
+    if given.shape != true.shape or given.dim() != 1:
+        raise ValueError(f"given and true must be (N,) and equally long: {(*given.shape,)}, {(*true.shape,)}")
     verdicts = []
     for label, truth in zip(given.tolist(), true.tolist(), strict=True):
         known = Verdict.CLEAN if label == truth else Verdict.UNLABELLED if label < 0 else Verdict.MISLABELLED
@@ -21,15 +27,20 @@ def true_verdicts(given: Tensor, true: Tensor) -> list[Verdict]:
     return verdicts
 
 
-def verdict_quality(verdicts: Sequence[Verdict], given: Tensor, true: Tensor) -> dict[str, float]:
+def verdict_quality(verdicts: Sequence[Verdict], given: Values, true: Values) -> dict[str, float]:
     """Return precision, recall and F1 of each verdict; NaN where a ratio has no denominator.
 
     Args:
         verdicts: N verdicts.
         given: ``(N,)`` given labels.
         true: ``(N,)`` true labels, ``FOREIGN`` for images of no known class.
+
+    Raises:
+        ValueError: there is not one verdict per label, or the labels are unusable.
     """
     truth = true_verdicts(given, true)
+    if len(verdicts) != len(truth):
+        raise ValueError(f"there are {len(verdicts)} verdicts but {len(truth)} labels")
     figures = {}
     for verdict in JUDGED:
         said, really = sum(v == verdict for v in verdicts), sum(v == verdict for v in truth)
