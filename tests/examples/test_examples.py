@@ -15,6 +15,7 @@ SAYS = {
     "audit_folder.py": "images stay",
     "compare_methods.py": "co-teaching  accuracy",
     "own_loop.py": "AUROC of the energy score",
+    "run_onnx.py": "largest difference below 1e-5: True",
     "train_and_predict.py": "True",
 }
 """Example -> a part of what it prints at its end."""

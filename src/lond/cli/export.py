@@ -1,0 +1,31 @@
+"""The command that writes a trained run for other programs: parsing and printing only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lond.cli.shared import say
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    file: Annotated[Path, typer.Argument(help="File to write: .onnx, .pt2 (PyTorch) or .safetensors (weights only).")],
+    threshold: Annotated[
+        float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
+    ] = None,
+    text: Annotated[
+        bool, typer.Option(help="Give class names and verdicts as text, too (ONNX); not every runtime knows text.")
+    ] = True,
+) -> None:
+    """Write a trained run for other programs: classes, probabilities, foreign score, p-value and verdict."""
+    from lond.export import export_run
+
+    said = export_run(folder, file, threshold=threshold, text=text)
+    size = ", ".join(map(str, said["input"]["shape"]))
+    say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']:.4g}")
+    if said["outputs"]:
+        say(f"input {said['input']['name']}: {said['input']['dtype']} ({size}); {said['input']['preprocessing']}")
+        say(f"outputs: {', '.join(said['outputs'])}")

@@ -1,0 +1,6 @@
+"""Trained runs for other programs: one graph from pixels to verdicts, and weights by name."""
+
+from lond.export.graph import PredictionGraph
+from lond.export.write import FORMATS, export_run
+
+__all__ = ["FORMATS", "PredictionGraph", "export_run"]

@@ -1,0 +1,87 @@
+"""Files that other programs read a trained run from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from lond.errors import ConfigError
+from lond.export.describe import describe
+from lond.export.graph import PredictionGraph
+from lond.export.onnx_file import TEXTS, write_onnx
+from lond.io.atomic import write_atomically
+from lond.runs import LoadedRun, load_run
+
+Write = Callable[[PredictionGraph, Path, dict[str, Any]], None]
+"""Writes a graph and its description to a file."""
+
+KEY = "lond"
+"""Name of the description in a file."""
+
+
+def export_run(
+    run: LoadedRun | Path | str, path: Path | str, *, threshold: float | None = None, text: bool = True
+) -> dict[str, Any]:
+    """Write a trained run for other programs, in the format that the name's ending says, and return its description.
+
+    Args:
+        run: a trained run, or its folder.
+        path: a file that ends in one of ``FORMATS``.
+        threshold: the score above which an image is foreign; the run's own if left out.
+        text: give class names and verdicts as text, too; for ONNX only, since not every runtime knows text.
+
+    Raises:
+        ConfigError: the ending is unknown.
+        DataError: the folder holds no trained run, or there is no threshold.
+        MissingDependencyError: ONNX is not installed.
+    """
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise ConfigError(f"{path} must end in one of {', '.join(FORMATS)}, which says what is written")
+    run = run if isinstance(run, LoadedRun) else load_run(run)
+    graph = PredictionGraph(run, threshold)
+    outputs = [] if path.suffix == ".safetensors" else graph.output_names
+    description = describe(run, graph, outputs + (TEXTS if text and path.suffix == ".onnx" else []))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    FORMATS[path.suffix](graph, path, description)
+    return description
+
+
+def exported_program(graph: PredictionGraph) -> torch.export.ExportedProgram:
+    """Return the graph as ``torch.export`` sees it, for any number of images at a time."""
+    batch = torch.export.Dim("batch", min=1)
+    with torch.no_grad():
+        return torch.export.export(graph, (graph.takes.example(),), dynamic_shapes=({0: batch},))
+
+
+def write_program(graph: PredictionGraph, path: Path, description: dict[str, Any]) -> None:
+    """Write the graph for ``torch.export.load``, with its description in the extra file "lond"."""
+    program = exported_program(graph)
+
+    def save(place: Path) -> None:
+        # By its handle, as PyTorch warns about names that do not end in .pt2.
+        with open(place, "wb") as file:
+            torch.export.save(program, file, extra_files={KEY: json.dumps(description)})
+
+    write_atomically(path, save)
+
+
+def write_weights(graph: PredictionGraph, path: Path, description: dict[str, Any]) -> None:
+    """Write parameters and buffers by their names in the method, with the description in the header."""
+    tensors = {name: tensor.contiguous().clone() for name, tensor in graph.method.state_dict().items()}
+    metadata = {"format": "pt", KEY: json.dumps(description)}
+    write_atomically(path, lambda place: save_file(tensors, place, metadata=metadata))
+
+
+def write_onnx_file(graph: PredictionGraph, path: Path, description: dict[str, Any]) -> None:
+    """Write the graph as ONNX, with its description in the metadata."""
+    write_onnx(exported_program(graph), graph, path, description, KEY)
+
+
+FORMATS: dict[str, Write] = {".onnx": write_onnx_file, ".pt2": write_program, ".safetensors": write_weights}
+"""Ending of a file -> how it is written: a graph for ONNX runtimes, a program for PyTorch, weights by name."""

@@ -1,0 +1,37 @@
+"""The command that writes a trained run for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from export.export_samples import trained
+
+from lond.runs import save_trained
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    save_trained(tmp_path / "run", trained())
+    return tmp_path / "run"
+
+
+def test_weights_are_written(run: Path, tmp_path: Path, lond: Call) -> None:
+    code, out, err = lond("export", run, tmp_path / "out" / "model.safetensors", "--threshold", 0.25)
+    assert (code, err) == (0, "")
+    assert "3 classes, threshold 0.25" in out and "outputs" not in out
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call) -> None:
+    code, out, _ = lond("export", run, tmp_path / "model.pt2")
+    assert code == 0 and "input images: uint8 (batch, 1, 8, 8); decode" in out
+    assert "outputs: class, probabilities, foreign_score, p_value, foreign\n" in out
+
+
+def test_an_unknown_ending_is_one_line(run: Path, tmp_path: Path, lond: Call) -> None:
+    code, _, err = lond("export", run, tmp_path / "model.h5")
+    assert code == 2 and "must end in one of .onnx, .pt2, .safetensors" in err

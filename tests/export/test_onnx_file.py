@@ -1,0 +1,88 @@
+"""ONNX files give what PyTorch gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from export.export_samples import input_of, trained, trained_on_features
+
+from lond.errors import MissingDependencyError
+from lond.export import PredictionGraph, export_run
+from lond.export.onnx_file import precise_log_sigmoid, precise_sigmoid
+from lond.methods import METHODS
+from lond.runs import LoadedRun
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+OUTPUTS = ["class", "probabilities", "foreign_score", "p_value", "foreign", "label", "verdict"]
+
+
+def answers(path: Path, name: str, given: torch.Tensor) -> dict[str, Any]:
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {name: given.numpy()}), strict=True))
+
+
+def check_same(run: LoadedRun, path: Path, given: torch.Tensor) -> None:
+    graph = PredictionGraph(run)
+    for rows in (1, len(given)):
+        found, expected = answers(path, graph.takes.name, given[:rows]), graph(given[:rows])
+        for key, value in expected.items():
+            assert np.allclose(found[key].astype(float), value.double().numpy(), rtol=0, atol=1e-5), key
+
+
+ONE_OF_EACH = ["lond-drs", "ngc", "cir-plus", "dividemix", "co-teaching", "standard", "cross-fit"]
+"""Methods that predict each in its own way."""
+
+
+def test_every_way_to_predict_is_tried() -> None:
+    assert {METHODS[name].predict for name in ONE_OF_EACH} == {method.predict for method in METHODS.values()}
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_images(name: str, tmp_path: Path) -> None:
+    run = trained(name).run
+    export_run(run, tmp_path / "model.onnx", text=False)
+    check_same(run, tmp_path / "model.onnx", input_of(run))
+
+
+def test_features(tmp_path: Path) -> None:
+    run = trained_on_features().run
+    export_run(run, tmp_path / "model.onnx")
+    given = torch.randn(9, run.shape.size[1], generator=torch.Generator().manual_seed(0))
+    check_same(run, tmp_path / "model.onnx", given)
+
+
+def test_text_description_and_any_number_of_images(tmp_path: Path) -> None:
+    run = trained().run
+    said = export_run(run, tmp_path / "new" / "model.onnx")
+    model = onnx.load(tmp_path / "new" / "model.onnx")
+    assert json.loads({entry.key: entry.value for entry in model.metadata_props}["lond"]) == said
+    assert list(said["outputs"]) == OUTPUTS == [output.name for output in model.graph.output]
+    shapes = {value.name: value.type.tensor_type.shape.dim[0].dim_param for value in model.graph.output}
+    assert set(shapes.values()) == {model.graph.input[0].type.tensor_type.shape.dim[0].dim_param} == {"batch"}
+    found = answers(tmp_path / "new" / "model.onnx", "images", input_of(run))
+    assert found["label"].tolist() == [said["classes"][place] for place in found["class"]]
+    assert found["verdict"].tolist() == ["foreign" if foreign else "known" for foreign in found["foreign"]]
+
+
+def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[export\]'"):
+        export_run(trained().run, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_sigmoids_are_precise_where_they_are_small() -> None:
+    values = torch.linspace(-60, 60, 25)
+    assert torch.allclose(precise_sigmoid(values), values.double().sigmoid().float(), rtol=1e-5, atol=0)
+    assert torch.allclose(precise_log_sigmoid(values), F.logsigmoid(values), atol=1e-6)
+    assert precise_sigmoid(torch.tensor([-1e4, 1e4])).tolist() == [0, 1]
