@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lond.data.images import UnreadableImage, check_file, decode, decode_bytes, short_side
+from lond.data.images import (
+    ORIENTATION,
+    EncodedImage,
+    PictureExtent,
+    UnreadableImage,
+    check_file,
+    decode,
+    decode_bytes,
+    short_side,
+)
 
 
 def _noise(width: int = 40, height: int = 30) -> Image.Image:
@@ -159,3 +168,18 @@ def test_unreadable_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "a.png").write_bytes(b"x")
     monkeypatch.setattr(Path, "read_bytes", refuse)
     assert check_file(tmp_path / "a.png") == "cannot be read (Permission denied)"
+
+
+def test_the_header_tells_sides_and_several_pictures() -> None:
+    def encoded(kind: str, **options: object) -> EncodedImage:
+        file = io.BytesIO()
+        Image.new("RGB", (6, 4), "red").save(file, kind, **options)
+        return EncodedImage(file.getvalue())
+
+    assert encoded("PNG").extent() == PictureExtent(6, 4)
+    turned = Image.Exif()
+    turned[ORIENTATION] = 6
+    assert encoded("JPEG", exif=turned).extent() == PictureExtent(4, 6)
+    more = [Image.new("RGB", (6, 4), "blue")]
+    assert encoded("GIF", save_all=True, append_images=more).extent() == PictureExtent(6, 4, several=True)
+    assert EncodedImage(b"nonsense").extent() == EncodedImage(b"").extent() == PictureExtent(0, 0)

@@ -9,6 +9,7 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -41,6 +42,9 @@ _DECODER_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError),
     *(SyntaxError, TypeError, ValueError, struct.error, zlib.error, Image.DecompressionBombError),
 )
+
+ORIENTATION = 0x0112
+"""Number of the EXIF entry that says how a picture must be turned."""
 
 _WHITE = (255, 255, 255, 255)
 
@@ -128,6 +132,14 @@ def _check_extent(image: Image.Image, max_pixels: int) -> None:
         raise UnreadableImage(f"too large: {width} x {height} is more than {max_pixels:,} pixels")
 
 
+class PictureExtent(NamedTuple):
+    """What the header of an image file says: sides of the upright picture, and whether it holds several pictures."""
+
+    width: int
+    height: int
+    several: bool = False
+
+
 class EncodedImage:
     """The bytes of an image file, decoded once however often its picture is asked for.
 
@@ -143,6 +155,20 @@ class EncodedImage:
     def content_hash(self) -> str:
         """Return the SHA-256 of the bytes."""
         return hashlib.sha256(self.content).hexdigest()
+
+    def extent(self) -> PictureExtent:
+        """Return what the header says; zeros if there is no picture."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with Image.open(io.BytesIO(self.content)) as image:
+                    width, height = image.size
+                    # The second picture of a phone's photo is its own preview.
+                    several = image.format != "MPO" and bool(getattr(image, "is_animated", False))
+                    turned = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
+        except _DECODER_ERRORS:
+            return PictureExtent(0, 0)
+        return PictureExtent(height, width, several) if turned else PictureExtent(width, height, several)
 
     def picture(self, min_side: int | None = None) -> Image.Image:
         """Return the (first) picture in the bytes as upright RGB; it must not be changed.
@@ -216,6 +242,8 @@ def read_bytes(path: str | Path) -> bytes:
         if Path(path).stat().st_size > MAX_BYTES:
             raise UnreadableImage(f"too large: more than {MAX_BYTES:,} bytes")
         return Path(path).read_bytes()
+    except UnreadableImage:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableImage(f"cannot be read ({reason})") from error

@@ -15,13 +15,17 @@ from torch import Tensor
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import DEFAULTS, ReadOptions, is_training, split_names
 from lond.data.pixels import ArrayPixels
-from lond.data.read import arrays, cifar, folders, tables
+from lond.data.read import arrays, boxes, cifar, folders, listed, shards, tables
 from lond.data.read.labels import make_samples, remap
 from lond.data.squares import cut_squares
 from lond.errors import DataError
 from lond.types import Samples
 
-KNOWN_KINDS = "a folder, a .csv, .tsv, .parquet or .npz file, Samples, (x, y) arrays, a torch or a Hugging Face dataset"
+KNOWN_KINDS = (
+    "a folder (of class folders, of WebDataset archives, or of a YOLO data set), a .csv, .tsv, .parquet, .npz or .tar "
+    "file, a COCO .json file, Samples, (x, y) arrays, lists of files or pictures, a data frame, a torch or a Hugging "
+    "Face dataset"
+)
 
 
 def load(
@@ -34,8 +38,10 @@ def load(
 ) -> Samples:
     """Return the images of ``source`` (or of its ``split``, if it is divided) as Samples.
 
-    ``source`` is a folder (class folders, loose images, a CIFAR set, or a saved Hugging Face dataset), a .csv, .tsv,
-    .parquet or .npz file, Samples, a tuple (x, y) of images or embeddings ``(N, D)``, a torch or Hugging Face dataset.
+    ``source`` is a folder (class folders, loose images, a CIFAR set, a saved Hugging Face dataset, WebDataset archives
+    or a YOLO data set), a .csv, .tsv, .parquet, .npz or .tar file, a COCO .json file, Samples, a tuple (x, y) of
+    images, embeddings ``(N, D)``, lists of files or lists of pictures of any sizes, a data frame, a torch or Hugging
+    Face dataset. Of COCO and YOLO data sets, every box is cut out.
     With ``class_names`` (test data, or images to predict on) labels are mapped onto these names, and names not among
     them become ``FOREIGN``. ``size`` is the side of the squares that images are brought to; None keeps arrays as they
     are and takes the files' own size.
@@ -71,6 +77,8 @@ def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bo
         DataError: the source is missing or unreadable.
     """
     names = split_names(split)
+    if listed.is_data_frame(source):
+        return _frame_has_split(source, split, options)
     if not isinstance(source, (str, os.PathLike)):
         return _member(source, split) is not None if _is_dataset_dict(source) else is_training(split)
     path = Path(source)
@@ -79,7 +87,13 @@ def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bo
             return True
         if arrays.is_saved_dataset(path):
             return has_split(arrays.load_saved_dataset(path), split, options)
+        if shards.shards_in(path):
+            return bool(shards.shards_of_split(path, split))
+        if boxes.is_yolo(path):
+            return boxes.yolo_has_split(path, split)
         return folders.find_split(path, names[0]) is not None if folders.is_divided(path) else is_training(split)
+    if shards.shards_in(path) or boxes.is_coco(path):
+        return is_training(split)
     if path.suffix.lower() in tables.TABLE_SUFFIXES:
         return tables.table_has_split(path, split, options)
     if path.suffix.lower() == ".npz":
@@ -96,6 +110,14 @@ def _read(source: object, split: str, class_names: Sequence[str] | None, options
         return source
     if isinstance(source, (Tensor, np.ndarray)):
         return make_samples(ArrayPixels(source), None, class_names)
+    if isinstance(source, tuple) and len(source) in (2, 3) and listed.is_list_of_paths(source[0]):
+        return listed.from_paths(source[0], source[1], class_names, *source[2:], split=meaning, options=options)
+    if isinstance(source, tuple) and len(source) in (2, 3) and listed.is_list_of_pictures(source[0]):
+        return listed.from_pictures(source[0], source[1], class_names, *source[2:], split=meaning, options=options)
+    if listed.is_list_of_paths(source):
+        return listed.from_paths(_as_list(source), None, class_names, split=meaning, options=options)
+    if listed.is_data_frame(source):
+        return listed.from_data_frame(source, split, options, class_names)
     if isinstance(source, tuple) and len(source) in (2, 3):
         # One vector per image: embeddings in place of pixels.
         pixels = FeaturePixels(source[0]) if np.ndim(source[0]) == 2 else ArrayPixels(source[0])
@@ -118,7 +140,15 @@ def _read_path(path: Path, split: str, class_names: Sequence[str] | None, option
             return cifar.load_cifar(path, "train" if is_training(split) else "test")
         if arrays.is_saved_dataset(path):
             return _read(arrays.load_saved_dataset(path), split, class_names, options)
+        if shards.shards_in(path):
+            return shards.read_shards(path, split, options, class_names)
+        if boxes.is_yolo(path):
+            return boxes.read_yolo(path, split, options, class_names)
         return folders.read_folder(path, split, options)
+    if shards.shards_in(path):
+        return shards.read_shards(path, split, options, class_names)
+    if boxes.is_coco(path):
+        return boxes.read_coco(path, split, options, class_names)
     if path.suffix.lower() in tables.TABLE_SUFFIXES:
         return tables.read_table(path, split, options, class_names)
     if path.suffix.lower() == ".npz":
@@ -132,6 +162,16 @@ def _unknown(source: object) -> DataError:
         what = f"{path} is of no known kind" if path.exists() else f"there is no file or folder {path}"
         return DataError(f"{what}; data may be {KNOWN_KINDS}")
     return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
+
+
+def _frame_has_split(frame: Any, split: str, options: ReadOptions) -> bool:
+    if options.split_column not in frame.columns:
+        return is_training(split)
+    return any(str(value).strip().lower() in split_names(split) for value in frame[options.split_column])
+
+
+def _as_list(source: Any) -> list[Any]:
+    return list(source)
 
 
 def _is_hugging_face(source: object) -> bool:

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from lond.data.images import UnreadableImage
+from lond.data.images import PictureExtent, UnreadableImage
 from lond.data.pixels import SubsetPixels
 from lond.errors import DataError
 from lond.types import Pixels, Problem, Request
@@ -66,6 +66,9 @@ class OpenedPicture(Protocol):
 
     def content_hash(self) -> str | None:
         """Return the SHA-256 of the image's file, None if it does not come from a file."""
+
+    def extent(self) -> PictureExtent:
+        """Return the sides of the whole picture, and whether it is one of several."""
 
     def picture(self, min_side: int, /) -> Image.Image:
         """Return a picture that will be shrunk to ``min_side``, or raise ``UnreadableImage``."""

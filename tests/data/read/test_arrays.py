@@ -98,3 +98,9 @@ def test_wrong_shapes_are_explained() -> None:
         from_arrays(_images(3), [0, 1])
     with pytest.raises(DataError, match="one number or name per image"):
         from_arrays(_images(3), np.eye(3))
+
+
+def test_class_names_must_be_a_list(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.zeros((2, 4, 4, 3), np.uint8), y=[0, 1], class_names=np.array("ant"))
+    with pytest.raises(DataError, match=r"class_names must be a list of names, not an array of shape \(\)"):
+        read_npz(tmp_path / "a.npz")

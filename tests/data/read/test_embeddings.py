@@ -85,3 +85,45 @@ def test_a_matrix_in_memory_is_embeddings() -> None:
     samples = load((VALUES, [0, 1, 0, 1]))
     assert isinstance(samples.pixels, FeaturePixels)
     assert samples.pixels.size == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"embeddings": VALUES, "ids": np.array("one")}, r"ids of .* must be a list, not an array of shape \(\)"),
+        ({"embeddings": VALUES, "ids": np.array([IDS])}, r"must be a list, not an array of shape \(1, 4\)"),
+        ({"embeddings": VALUES[0, 0]}, "features must be numbers"),
+        ({"embeddings": np.array([{}] * 4, dtype=object)}, "Python objects"),
+        ({"embeddings": VALUES, "ids": np.array(list(IDS), dtype=object)}, "Python objects"),
+        ({"embeddings": VALUES * np.nan}, r"bad\.npz: features hold NaN"),
+        ({"embeddings": np.array(["a"] * 4)}, "features must be numbers"),
+    ],
+)
+def test_arrays_that_are_no_embeddings_are_refused(content: dict[str, object], words: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "bad.npz", **content)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=words):
+        read_embeddings(tmp_path / "bad.npz", IDS)
+
+
+def test_a_bad_check_sum_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "bad.npz", embeddings=VALUES)
+    content = bytearray((tmp_path / "bad.npz").read_bytes())
+    content[content.index(VALUES.tobytes()) + 1] ^= 1
+    (tmp_path / "bad.npz").write_bytes(content)
+    with pytest.raises(DataError, match="Bad CRC-32"):
+        read_embeddings(tmp_path / "bad.npz", IDS)
+
+
+@pytest.mark.parametrize("kind", ["text", "words", "gaps", "twice"])
+def test_parquet_that_is_no_embeddings_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.parquet"
+    if kind == "text":
+        path.write_text("id,embedding\n1,2\n")
+    elif kind == "twice":
+        pa.parquet.write_table(pa.Table.from_arrays([pa.array([[1.0]]), pa.array([[2.0]])], ["embedding"] * 2), path)
+    else:
+        rows = [["a"], ["b"]] if kind == "words" else [[1.0, None], [1.0, 2.0]]
+        pa.parquet.write_table(pa.table({"embedding": rows}), path)
+    words = {"text": "not a readable Parquet file", "twice": "more than one column called 'embedding'"}
+    with pytest.raises(DataError, match=words.get(kind, "lists of numbers|features hold NaN")):
+        read_embeddings(path, IDS[:2])

@@ -83,3 +83,13 @@ def test_remap_keeps_missing_and_foreign() -> None:
 
 def test_repeated_class_names_are_told_apart() -> None:
     assert distinct(["crane", "cat", "crane"]) == ("crane", "cat", "crane (2)")
+
+
+def test_names_too_long_for_a_class_are_refused_and_long_numbers_sorted() -> None:
+    for value in ("7" * 5000, "x" * 5000, 10**4000):
+        with pytest.raises(DataError, match="no name of a class"):
+            read_names([value, "a"])
+    long, longer = "9" * 400, "1" + "0" * 400
+    assert sorted_class_names([longer, long, "2"]) == ("2", long, longer)
+    assert read_names([f"{long}.0", "-0.0", "007.00", None]).values == (long, "0", "7", None)
+    assert read_names(["-2.0", "1.0"]).values == (None, "1")

@@ -187,3 +187,13 @@ def test_training_rows_may_not_be_foreign(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="test data only"):
         read_table(path, options=IN_PROCESS)
     assert read_table(path, "test", IN_PROCESS).labels.tolist() == [0, FOREIGN]
+
+
+def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("path,label,label\na.png,0,1\n")
+    with pytest.raises(DataError, match="more than one column called 'label'; keep one of each"):
+        read_table(tmp_path / "t.csv", options=IN_PROCESS)
+    # Blank columns come from spreadsheets, and mean nothing.
+    _images(tmp_path, "a.png", "b.png")
+    (tmp_path / "t.csv").write_text("path,label,,\na.png,0,,\nb.png,1,,\n")
+    assert len(read_table(tmp_path / "t.csv", options=IN_PROCESS)) == 2

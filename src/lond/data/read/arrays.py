@@ -5,7 +5,6 @@ What a label means is said in ``lond.data.read.labels``: None, NaN and -2 are mi
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from lond.data.options import is_training, split_names
 from lond.data.pixels import ArrayPixels, Layout
 from lond.data.read.adapters import from_dataset, from_hugging_face, is_saved_dataset, load_saved_dataset
 from lond.data.read.labels import make_samples
+from lond.data.read.numpy_files import NpzFile
 from lond.errors import DataError
 from lond.types import Samples
 
@@ -71,18 +71,6 @@ def _pick(content: Mapping[str, Any], keys: Sequence[str], suffixes: Sequence[st
     return None
 
 
-def open_npz(path: Path) -> np.lib.npyio.NpzFile:
-    if not path.is_file():
-        raise DataError(f"there is no file {path}")
-    if not zipfile.is_zipfile(path):
-        raise DataError(f"{path} is not a readable .npz file; make one with numpy.savez(path, x=images, y=labels)")
-    try:
-        content: np.lib.npyio.NpzFile = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a readable .npz file: {error}") from error
-    return content
-
-
 def _suffixes(content: Mapping[str, Any], split: str) -> list[str]:
     """Return the key endings for a split: ``_train`` and so on if the file is divided, else none."""
     all_names = (*split_names("train"), *split_names("test"))
@@ -92,7 +80,7 @@ def _suffixes(content: Mapping[str, Any], split: str) -> list[str]:
 
 def npz_has_split(path: str | Path, split: str) -> bool:
     """Tell whether an ``.npz`` file holds ``split``; an undivided one is for training."""
-    with open_npz(Path(path)) as content:
+    with NpzFile(Path(path)) as content:
         suffixes = _suffixes(content, split)
         if suffixes == [""]:
             return is_training(split)
@@ -110,32 +98,40 @@ def read_npz(path: str | Path, split: str = "train", class_names: Sequence[str] 
         DataError: a key is missing or an array is unusable.
     """
     path = Path(path)
-    with open_npz(path) as content:
+    with NpzFile(path) as content:
         suffixes = _suffixes(content, split)
-        try:
-            images = _pick(content, IMAGE_KEYS, suffixes)
-            features = read_features(content, suffixes) if images is None else None
-            labels = _pick(content, LABEL_KEYS, suffixes)
-            true_labels = _pick(content, TRUE_KEYS, suffixes)
-            own_names = content["class_names"].tolist() if "class_names" in content else None
-            ids = _pick(content, ID_KEYS, suffixes) if features is not None else None
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(
-                f"{path} holds an array that cannot be read ({error}); save numbers or text only"
-            ) from error
+        images = _pick(content, IMAGE_KEYS, suffixes)
+        features = read_features(content, suffixes) if images is None else None
+        labels = _pick(content, LABEL_KEYS, suffixes)
+        true_labels = _pick(content, TRUE_KEYS, suffixes)
+        own_names = content.get("class_names")
+        ids = _pick(content, ID_KEYS, suffixes) if features is not None else None
         if images is None and features is None:
             wanted = " or ".join(key + suffixes[0] for key in IMAGE_KEYS)
             raise DataError(f"{path} has no images under {wanted}; its keys are {', '.join(content.files)}")
     meaning = split if class_names is None else "test"
-    names = class_names if own_names is None else [str(name) for name in own_names]
+    if own_names is not None and own_names.ndim != 1:
+        raise DataError(f"{path}: class_names must be a list of names, not an array of shape {own_names.shape}")
+    names = class_names if own_names is None else [str(name) for name in own_names.tolist()]
     positions = None if own_names is None else True
     pixels = ArrayPixels(images) if features is None else FeaturePixels(features)
     samples = make_samples(pixels, labels, names, true_labels, split=meaning, origin=str(path), positions=positions)
     return samples if ids is None else replace(samples, ids=_checked_ids(ids, len(samples), path))
 
 
+def texts_of(ids: Any, path: Path) -> tuple[str, ...]:
+    """Return an array of ids as texts.
+
+    Raises:
+        DataError: it is no list.
+    """
+    if np.ndim(ids) != 1:
+        raise DataError(f"the ids of {path} must be a list, not an array of shape {np.shape(ids)}")
+    return tuple(str(name) for name in np.asarray(ids).tolist())
+
+
 def _checked_ids(ids: Any, count: int, path: Path) -> tuple[str, ...]:
-    names = tuple(str(name) for name in np.asarray(ids).tolist())
+    names = texts_of(ids, path)
     if len(names) != count or len(set(names)) != count:
         raise DataError(f"{path} must hold one id of its own for each of its {count} rows, not {len(set(names))}")
     return names

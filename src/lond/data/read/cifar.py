@@ -114,7 +114,8 @@ def read_pickle(path: Path) -> dict[str, object]:
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     except Exception as error:  # damaged pickles raise nearly anything
-        raise DataError(f"{path} is not a readable CIFAR file ({type(error).__name__}: {error})") from error
+        told = " ".join(str(error).split())[:200]
+        raise DataError(f"{path} is not a readable CIFAR file ({type(error).__name__}: {told})") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} holds a {type(content).__name__}, not the dict of a CIFAR file")
     return {key.decode("latin1") if isinstance(key, bytes) else str(key): value for key, value in content.items()}

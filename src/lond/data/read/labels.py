@@ -24,7 +24,10 @@ from lond.errors import DataError
 from lond.types import FOREIGN, UNLABELLED, Pixels, Samples
 
 _WHOLE = re.compile(r"-?\d+")
-_WHOLE_AS_FLOAT = re.compile(r"(-?\d+)\.0+")
+_WHOLE_AS_FLOAT = re.compile(r"(-?)0*(\d+)\.0+")
+
+LONGEST_NAME = 1000
+"""Characters of a class name; what is longer is no name but the wrong column."""
 
 Name = str | None
 """A class name, or None for a missing label."""
@@ -57,10 +60,14 @@ def _name(value: object) -> Name:
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
         text = value.strip()
+        if len(text) > LONGEST_NAME:
+            raise DataError(f"a label of {len(text)} characters ({text[:20]!r}...) is no name of a class")
         return None if text == "" or text.lower() == "nan" or text == str(UNLABELLED) else text
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int):
+        if abs(value) >= 10**LONGEST_NAME:
+            raise DataError(f"a label of more than {LONGEST_NAME} digits is no name of a class")
         return None if value == UNLABELLED else str(int(value))
     raise DataError(f"a label must be a whole number or a name, got {value!r} ({type(value).__name__})")
 
@@ -76,9 +83,16 @@ def read_names(values: object) -> Names:
     present = [name for name in names if name is not None]
     # Tables with gaps store whole numbers as 3.0.
     if present and all(_WHOLE_AS_FLOAT.fullmatch(name) for name in present):
-        names = [None if name is None else _name(int(float(name))) for name in names]
+        names = [None if name is None else _name(_whole(name)) for name in names]
     numeric = all(name is None or _WHOLE.fullmatch(name) for name in names)
     return Names(tuple(names), numeric)
+
+
+def _whole(text: str) -> str:
+    """Return the digits before the point, without zeros in front."""
+    found = _WHOLE_AS_FLOAT.fullmatch(text)
+    assert found is not None
+    return found[2] if found[2] == "0" else found[1] + found[2]
 
 
 def sorted_class_names(names: Iterable[str]) -> tuple[str, ...]:

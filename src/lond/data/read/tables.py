@@ -12,9 +12,13 @@ from lond.data.options import DEFAULTS, ReadOptions, is_training, optional_impor
 from lond.data.read.files import check_files, open_files, relative_name, with_odd_bytes
 from lond.data.read.labels import Names, class_names_of, encode, read_names
 from lond.errors import DataError
+from lond.io.csv_files import undo_neutralise
 from lond.types import Problem, Samples
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+
+CORRECTED = ("id", "path", "label", "given_label", "action", "reason")
+"""Columns of a table that ``lond apply`` wrote: in it, text is safe in a spreadsheet, and is undone on reading."""
 
 _PYARROW = "Parquet tables need pyarrow: pip install 'lond[tables]'"
 
@@ -42,17 +46,40 @@ def _read_csv(path: Path) -> TableColumns:
     if not rows:
         raise DataError(f"{path} is empty; its first line must name the columns")
     names = [name.strip() for name in rows[0]]
-    return {name: [row[at] if at < len(row) else None for row in rows[1:]] for at, name in enumerate(names)}
+    _refuse_repeated(names, path)
+    read = undo_neutralise if set(CORRECTED) <= set(names) else str
+    return {name: [read(row[at]) if at < len(row) else None for row in rows[1:]] for at, name in enumerate(names)}
 
 
-def _read_parquet(path: Path) -> TableColumns:
+def read_parquet_columns(path: Path) -> TableColumns:
+    """Return the columns of a Parquet file by name.
+
+    Raises:
+        DataError: the file is malformed.
+        MissingDependencyError: pyarrow is not installed.
+    """
     arrow = optional_import("pyarrow", _PYARROW)
     parquet = optional_import("pyarrow.parquet", _PYARROW)
     try:
         table = parquet.ParquetFile(path).read()
-    except (arrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} is not a readable Parquet file: {error}") from error
-    return {name: table.column(name).to_pylist() for name in table.column_names}
+        columns = [column.to_pylist() for column in table.columns]
+    except (arrow.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise DataError(f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from error
+    _refuse_repeated(table.column_names, path)
+    return dict(zip(table.column_names, columns, strict=True))
+
+
+def _refuse_repeated(names: Sequence[str], path: Path) -> None:
+    """Check that a table names each column once.
+
+    Raises:
+        DataError: it does not; nobody could say which one is meant.
+    """
+    repeated = sorted({name for name in names if names.count(name) > 1 and name})
+    if repeated:
+        raise DataError(
+            f"{path} has more than one column called {', '.join(map(repr, repeated[:5]))}; keep one of each"
+        )
 
 
 def read_columns(path: str | Path) -> TableColumns:
@@ -65,7 +92,7 @@ def read_columns(path: str | Path) -> TableColumns:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"there is no table {path}")
-    return _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
+    return read_parquet_columns(path) if path.suffix.lower() == ".parquet" else _read_csv(path)
 
 
 def table_has_split(path: str | Path, split: str, options: ReadOptions = DEFAULTS) -> bool:
@@ -160,8 +187,23 @@ def read_table(
         MissingDependencyError: Parquet without pyarrow.
     """
     path = Path(path)
-    columns = read_columns(path)
     root = Path(options.root) if options.root is not None else path.parent
+    return samples_of_table(path, read_columns(path), root, split, options, class_names)
+
+
+def samples_of_table(
+    path: Path,
+    columns: TableColumns,
+    root: Path,
+    split: str,
+    options: ReadOptions,
+    class_names: Sequence[str] | None,
+) -> Samples:
+    """Return the images that the columns of a table list; ``path`` names the table in messages.
+
+    Raises:
+        DataError: a column is missing, or no row is usable.
+    """
     rows, problems = _present(columns, _chosen_rows(path, columns, split, options), root, options)
     if rows and options.verify:
         files = [row.path for row in rows]
@@ -170,7 +212,7 @@ def read_table(
         rows = [row for index, row in enumerate(rows) if index not in bad]
     if not rows:
         raise DataError(
-            f"{path}: none of its image files can be used; the first: {problems[0].id}: {problems[0].reason}"
+            f"{path}: none of its image files can be used; the first: {problems[0].id[:80]!r}: {problems[0].reason}"
         )
     given = _labels(path, columns, rows, options.label_column, needed=class_names is None)
     given = given or Names((None,) * len(rows), numeric=False)

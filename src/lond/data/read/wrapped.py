@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from lond.data.images import MAX_PIXELS, UnreadableImage, decode, decode_bytes, to_rgb
+from lond.data.images import MAX_PIXELS, PictureExtent, UnreadableImage, decode, decode_bytes, to_rgb
 from lond.data.pixels import as_uint8_images, short_hash
 from lond.data.squares import SquarePixels, cut_squares
 from lond.errors import DataError
@@ -59,6 +59,9 @@ class _Item:
 
     def content_hash(self) -> None:
         return None
+
+    def extent(self) -> PictureExtent:
+        return PictureExtent(*self.shown.size)
 
     def picture(self, min_side: int, /) -> Image.Image:
         return self.shown
