@@ -17,6 +17,7 @@ from lond.data.read.files import FilePixels
 from lond.data.read.wrapped import DatasetPixels
 from lond.data.resized import at_side
 from lond.frozen.hashes import perceptual_hashes, pixel_hash
+from lond.frozen.measures import measure_picture
 from lond.frozen.pictures import Part, Wanted, base_of, read_parts, thumbnail_of
 from lond.types import Pixels, Request
 
@@ -60,6 +61,8 @@ def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int
         whole = decode(path, min_side=24)
         whole.thumbnail((96, 96))
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.asarray(whole))
+    for path, size, measures in zip(paths, SIZES, part.measures, strict=True):
+        assert np.array_equal(measures, measure_picture(decode(path, min_side=24), *size))
 
 
 def test_what_is_known_is_not_decoded(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

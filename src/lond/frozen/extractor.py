@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.frozen.convert import compile_openvino
-from lond.nets.backbones import build_backbone
+from lond.nets.backbones import Backbone, build_backbone
 from lond.seeds import own_random_state
 
 ROUTES = ("auto", "torch", "openvino")
@@ -73,18 +73,8 @@ class Extractor:
         """
         self.settings = settings
         self.device = torch.device(device)
-        # Weights are drawn before those of the file replace them.
-        with own_random_state(0, "frozen network"):
-            backbone = build_backbone(
-                settings.backbone,
-                in_channels=3,
-                image_size=(settings.size, settings.size),
-                pretrained=settings.checkpoint_path is None,
-                checkpoint_path=settings.checkpoint_path,
-            )
-        self.feature_size = backbone.feature_size
-        module = backbone.module.eval().requires_grad_(requires_grad=False)
-        mean, std = getattr(module, "input_mean", IMAGENET[0]), getattr(module, "input_std", IMAGENET[1])
+        module, self.feature_size = frozen_backbone(settings)
+        mean, std = normalisation(module)
         self._mean = torch.tensor(mean, device=self.device).view(1, -1, 1, 1)
         self._std = torch.tensor(std, device=self.device).view(1, -1, 1, 1)
         self.route = chosen_route(settings.route, self.device)
@@ -103,6 +93,31 @@ class Extractor:
         x = (x.to(self.device) - self._mean) / self._std
         views = [x, x.flip(-1)] if self.settings.mirrored else [x]
         return torch.stack([self._run(view).float().cpu() for view in views], dim=1)
+
+
+def frozen_backbone(settings: ExtractorSettings) -> Backbone:
+    """Return the pretrained network, in evaluation mode and without gradients, with the size of its features.
+
+    Raises:
+        ConfigError: the network cannot be built.
+        MissingDependencyError: its weights are not installed.
+    """
+    # Weights are drawn before those of the file replace them.
+    with own_random_state(0, "frozen network"):
+        backbone = build_backbone(
+            settings.backbone,
+            in_channels=3,
+            image_size=(settings.size, settings.size),
+            pretrained=settings.checkpoint_path is None,
+            checkpoint_path=settings.checkpoint_path,
+        )
+    backbone.module.eval().requires_grad_(requires_grad=False)
+    return backbone
+
+
+def normalisation(module: nn.Module) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the mean and deviation, by channel, of the images that a network was trained on."""
+    return getattr(module, "input_mean", IMAGENET[0]), getattr(module, "input_std", IMAGENET[1])
 
 
 def chosen_route(route: str, device: torch.device) -> str:

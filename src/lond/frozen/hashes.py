@@ -16,6 +16,10 @@ SMALL = 16
 """Rows and columns of the small picture of an image."""
 
 
+LEAST_FALL = 0.5
+"""Levels of grey by which brightness must fall to count: on a plain ground, rounding would decide."""
+
+
 class PerceptualHashes(NamedTuple):
     """How N images look, in short.
 
@@ -43,7 +47,8 @@ def perceptual_hashes(images: Tensor) -> PerceptualHashes:
     bright = functional.adaptive_avg_pool2d(grey, (SIDE, SIDE + 1)).squeeze(1)
     cells = functional.adaptive_avg_pool2d(images.float(), SMALL).round().to(torch.uint8)
     return PerceptualHashes(
-        (bright[:, :, :-1] > bright[:, :, 1:]).flatten(1), cells.expand(-1, 3, -1, -1).flatten(1).contiguous()
+        (bright[:, :, :-1] > bright[:, :, 1:] + LEAST_FALL).flatten(1),
+        cells.expand(-1, 3, -1, -1).flatten(1).contiguous(),
     )
 
 

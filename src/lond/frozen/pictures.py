@@ -1,4 +1,4 @@
-"""Images read once: hash, perceptual hash, thumbnail and the network's input from the same decoded picture."""
+"""Images read once: hashes, measures, thumbnail and the network's input from the same decoded picture."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
 from lond.data.squares import CENTRE, PictureStore, SquarePixels, cut_squares
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
+from lond.frozen.measures import Measured, measure_picture, measure_pixels
 from lond.types import Pixels, Request
 
 BATCH = 64
@@ -33,7 +34,7 @@ class Wanted:
     input_side: int = 0
     """Side of the squares for the network; 0 makes none."""
     perceptual: bool = False
-    """Make perceptual hashes, and with ``thumbnails`` thumbnails of images that do not lie in memory."""
+    """Make perceptual hashes and measures, and with ``thumbnails`` thumbnails of images that do not lie in memory."""
     thumbnails: bool = False
     known_inputs: frozenset[str] = frozenset()
     known_pictures: frozenset[str] = frozenset()
@@ -43,7 +44,7 @@ class Wanted:
         return bool(self.input_side) and content_hash not in self.known_inputs
 
     def picture_of(self, content_hash: str) -> bool:
-        """Tell whether the perceptual hash and the thumbnail of an image are wanted."""
+        """Tell whether the perceptual hash, the measures and the thumbnail of an image are wanted."""
         return self.perceptual and content_hash not in self.known_pictures
 
 
@@ -57,6 +58,7 @@ class Part:
     inputs: Tensor = field(default_factory=lambda: torch.empty(0))
     picture_rows: list[int] = field(default_factory=list)
     perceptual: PerceptualHashes = field(default_factory=lambda: perceptual_hashes(torch.empty(0)))
+    measures: list[Measured] = field(default_factory=list)
     thumbnails: list[bytes] = field(default_factory=list)
 
 
@@ -88,6 +90,9 @@ def _part_in_memory(images: Tensor, wanted: Wanted) -> Part:
     part.inputs = images[part.input_rows]
     part.picture_rows = [row for row, content in enumerate(part.hashes) if wanted.picture_of(content)]
     part.perceptual = perceptual_hashes(images[part.picture_rows])
+    height, width = images.shape[-2:]
+    shown = images[part.picture_rows].permute(0, 2, 3, 1).numpy()
+    part.measures = [measure_pixels(pixels, width, height) for pixels in shown]
     part.thumbnails = [b""] * len(part.picture_rows)
     return part
 
@@ -128,6 +133,8 @@ class _Reader(Dataset[Part]):
         if self.wanted.picture_of(content):
             squares.append(square(self.side))
             part.picture_rows.append(row)
+            width, height, several = opened.extent()
+            part.measures.append(measure_picture(opened.picture(self.side), width, height, several=several))
             part.thumbnails.append(_encoded(opened.picture(self.side)) if self.wanted.thumbnails else b"")
         if made is not None:
             inputs.append(made)

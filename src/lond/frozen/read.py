@@ -19,10 +19,11 @@ from lond.data.read.files import Progress
 from lond.frozen.cache import ROWS_A_FILE, ContentCache, Features
 from lond.frozen.extractor import Extractor, ExtractorSettings
 from lond.frozen.hashes import SIDE, SMALL, PerceptualHashes
+from lond.frozen.measures import LOOK, MEASURES, Measured
 from lond.frozen.pictures import BATCH, THUMBNAIL, Part, Wanted, read_parts, thumbnail_of
 from lond.types import Samples
 
-FEATURES, BITS, SMALL_PICTURES, THUMBNAILS = "features", "bits", "small", "thumbnails"
+FEATURES, BITS, SMALL_PICTURES, MEASURED, THUMBNAILS = "features", "bits", "small", "measures", "thumbnails"
 """Names in the cache."""
 
 
@@ -58,7 +59,7 @@ class FeatureReader:
         Args:
             samples: N images of any size, or features.
             network: computes the features; None computes none.
-            perceptual: also return perceptual hashes; features have none.
+            perceptual: also return perceptual hashes and measures; features have none.
             thumbnails: also keep thumbnails (with ``perceptual`` only), so that no image is read again for them.
         """
         perceptual = perceptual and not is_features(samples.pixels)
@@ -87,7 +88,8 @@ class FeatureReader:
             progress(len(hashes), len(samples))
         for writer in writers:
             writer.finish()
-        return ImageFacts(samples, hashes, reasons, _features(features, hashes), _perceptual(seen, hashes), seen)
+        perceived, measured = _perceptual(seen, hashes), _measures(seen, hashes)
+        return ImageFacts(samples, hashes, reasons, _features(features, hashes), perceived, seen, measured)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class ImageFacts:
     ``hashes`` are SHA-256 of each image's content: of the bytes of a file, of the pixels of any other image (those of
     the resized centre square if it is resized on reading); "" if it is unreadable. Equal hashes mean equal images.
     ``unreadable`` is index -> reason. ``features`` ``(N, V, D)`` are zeros for unreadable images, and have no columns
-    if none were asked for.
+    if none were asked for. ``measures`` ``(N, 8)`` are those of ``lond.frozen.measures``, zeros for unreadable images.
     """
 
     samples: Samples
@@ -106,6 +108,7 @@ class ImageFacts:
     features: Features
     perceptual: PerceptualHashes | None
     pictures: ContentCache | None
+    measures: Measured | None = None
 
     def thumbnail(self, place: int) -> Image.Image | None:
         """Return a small picture of one image; None if it is unreadable or there are only features of it."""
@@ -157,31 +160,32 @@ class _FeatureWriter:
 
 
 class _PictureWriter:
-    """Stores perceptual hashes and thumbnails of new images."""
+    """Stores perceptual hashes, measures and thumbnails of new images."""
 
     def __init__(self, cache: ContentCache) -> None:
         self.cache = cache
-        self.done: dict[str, tuple[Tensor, Tensor, bytes]] = {}
+        self.done: dict[str, tuple[Tensor, Tensor, Measured, bytes]] = {}
 
     def add(self, part: Part) -> None:
-        for row, *made in zip(part.picture_rows, *part.perceptual, part.thumbnails, strict=True):
+        for row, *made in zip(part.picture_rows, *part.perceptual, part.measures, part.thumbnails, strict=True):
             if part.hashes[row] not in self.cache:
-                bits, small, thumbnail = made
-                self.done.setdefault(part.hashes[row], (bits, small, thumbnail))
+                bits, small, measures, thumbnail = made
+                self.done.setdefault(part.hashes[row], (bits, small, measures, thumbnail))
         if len(self.done) >= ROWS_A_FILE:
             self.finish()
 
     def finish(self) -> None:
         if self.done:
-            bits, small, thumbnails = zip(*self.done.values(), strict=True)
+            bits, small, measures, thumbnails = zip(*self.done.values(), strict=True)
             columns = {BITS: torch.stack(bits).numpy(), SMALL_PICTURES: torch.stack(small).numpy()}
+            columns[MEASURED] = np.stack(measures)
             self.cache.store(list(self.done), columns, {THUMBNAILS: thumbnails})
             self.done = {}
 
 
 def _picture_key(samples: Samples) -> str:
     height, width = samples.pixels.size
-    return f"pictures {height}x{width} channels={samples.pixels.channels} thumbnail={THUMBNAIL}"
+    return f"pictures {height}x{width} channels={samples.pixels.channels} thumbnail={THUMBNAIL} measured={LOOK}"
 
 
 def _features(cache: ContentCache | None, hashes: Sequence[str]) -> Features:
@@ -196,3 +200,10 @@ def _perceptual(cache: ContentCache | None, hashes: Sequence[str]) -> Perceptual
     if bits is None or small is None:
         bits, small = np.zeros((len(hashes), SIDE**2), bool), np.zeros((len(hashes), 3 * SMALL**2), np.uint8)
     return PerceptualHashes(torch.from_numpy(bits), torch.from_numpy(small))
+
+
+def _measures(cache: ContentCache | None, hashes: Sequence[str]) -> Measured | None:
+    if cache is None:
+        return None
+    found = cache.load(hashes, MEASURED)
+    return np.zeros((len(hashes), len(MEASURES)), dtype=np.float32) if found is None else found

@@ -18,7 +18,7 @@ from lond.types import FOREIGN, UNLABELLED, Samples
 
 def unit(count: int, seed: int = 0) -> Tensor:
     """Return vectors that are far from each other."""
-    vectors = torch.randn(count, 64, generator=torch.Generator().manual_seed(seed))
+    vectors = torch.randn(count, 66, generator=torch.Generator().manual_seed(seed))
     return torch.nn.functional.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=1)
 
 
@@ -97,6 +97,11 @@ def test_near_duplicates_chain_and_keep_their_exact_twin() -> None:
     assert found.groups.tolist() == [-1, 0, -1, 0, -1, 0]
     assert found.first.tolist() == [0, 1, 2, 1, 4, 3]
     assert found.exact.tolist() == [False] * 5 + [True]
+    kinds = [
+        "exact" if exact else "near" if first != at else ""
+        for at, (exact, first) in enumerate(zip(found.exact.tolist(), found.first.tolist(), strict=True))
+    ]
+    assert list(found.kinds()) == kinds and set(kinds) == {"", "near", "exact"}
     assert found.conflict.tolist() == [False, True, False, True, False, True]
 
 
@@ -111,7 +116,7 @@ def test_copies_do_not_crowd_out_a_near_duplicate() -> None:
 
 def test_threshold_and_bits_decide() -> None:
     angle = torch.tensor([0.0, 0.1, 0.25])
-    across, along = torch.tensor([1.0, -1.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 1.0, -1.0])
+    across, along = torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 1.0, -1.0, 0.0, 0.0])
     vectors = angle.cos()[:, None] * across + angle.sin()[:, None] * along
     given, hashes = labels(0, 0, 0), ["a", "b", "c"]
     assert find_duplicates(hashes, given, perceptual(vectors)).groups.tolist() == [0, 0, 0]

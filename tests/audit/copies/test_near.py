@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image, ImageDraw, ImageEnhance
 from torch import Tensor
 
-from lond.audit.copies.near import NearSettings, close_pairs, first_of_equal, first_places, look_alike, near_pairs
+from lond.audit.copies.near import (
+    NearSettings,
+    close_pairs,
+    colour_differences,
+    features_agree,
+    first_of_equal,
+    first_places,
+    look_alike,
+    near_pairs,
+    usual_distance,
+)
 from lond.errors import ConfigError
-from lond.frozen.hashes import PerceptualHashes
+from lond.frozen.hashes import PerceptualHashes, perceptual_hashes
 
 
 def turned(*degrees: float) -> Tensor:
     """Return unit vectors of mean zero at these angles in one plane."""
-    across, along = torch.tensor([[1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0]]) / math.sqrt(2)
+    across, along = torch.tensor([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0, 0.0, 0.0]]) / math.sqrt(2)
     angles = torch.tensor(degrees).deg2rad()[:, None]
     return angles.cos() * across + angles.sin() * along
 
@@ -69,3 +81,88 @@ def test_copies_and_unreadable_images_are_not_searched() -> None:
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=f"need 0 < threshold <= 1.*{next(iter(wrong))}="):
         NearSettings(**wrong)  # type: ignore[arg-type]
+
+
+def heart(colour: str) -> Image.Image:
+    picture = Image.new("RGB", (96, 96), "white")
+    draw = ImageDraw.Draw(picture)
+    draw.ellipse((16, 20, 50, 54), fill=colour)
+    draw.ellipse((46, 20, 80, 54), fill=colour)
+    draw.polygon([(19, 46), (77, 46), (48, 82)], fill=colour)
+    return picture
+
+
+def flag(sign: str) -> Image.Image:
+    picture = Image.new("RGB", (96, 96), (222, 41, 16))
+    draw = ImageDraw.Draw(picture)
+    if sign == "star":
+        draw.polygon([(48, 30), (62, 66), (30, 44), (66, 44), (34, 66)], fill=(255, 222, 0))
+    else:
+        draw.ellipse((30, 30, 66, 66), fill="white")
+        draw.ellipse((40, 34, 68, 62), fill=(222, 41, 16))
+    return picture
+
+
+def photo() -> Image.Image:
+    """Return a picture of smooth random colours."""
+    random = np.random.default_rng(0).integers(30, 220, (6, 6, 3), dtype=np.uint8)
+    return Image.fromarray(random).resize((96, 96), Image.Resampling.BICUBIC)
+
+
+def same(*pictures: Image.Image) -> bool:
+    images = [torch.from_numpy(np.array(picture.resize((96, 96)))).permute(2, 0, 1) for picture in pictures]
+    seen = perceptual_hashes(torch.stack(images))
+    return bool(look_alike(seen, torch.tensor([0]), seen, torch.tensor([1]), NearSettings()))
+
+
+def test_pictures_of_other_colours_are_not_the_same() -> None:
+    assert not same(heart("orange"), heart("yellow"))
+    assert not same(heart("red"), heart("blue"))
+    assert not same(flag("star"), flag("crescent"))
+    assert same(heart("orange"), heart("orange")) and same(photo(), photo())
+
+
+@pytest.mark.parametrize("make", [lambda: heart("orange"), lambda: flag("star"), photo])
+def test_copies_that_were_scaled_or_changed_in_brightness_are_the_same(make: object) -> None:
+    assert callable(make)
+    picture: Image.Image = make()
+    assert same(picture, picture.resize((40, 40)))
+    assert same(picture, ImageEnhance.Brightness(picture).enhance(0.8))
+    assert same(picture, ImageEnhance.Contrast(picture).enhance(0.8))
+
+
+def test_colour_differences_by_hand() -> None:
+    """Of 50 cells six differ by a half in one colour, one of them by all of white."""
+    one = torch.full((1, 3, 50), 100.0)
+    one[0, :, ::2] = 200.0
+    other = one.clone()
+    assert [value.item() for value in colour_differences(one.view(1, -1), other.view(1, -1))] == [0.0, 0.0]
+    # A common gain and offset is no difference of colour.
+    most, spot = colour_differences(one.view(1, -1), (0.5 * other + 20).view(1, -1))
+    assert most.item() == pytest.approx(0, abs=1e-6) and spot.item() == pytest.approx(0, abs=1e-6)
+    other[0, 1, :6] += 127.5
+    most, spot = colour_differences(one.view(1, -1), other.view(1, -1))
+    assert 0.4 < most.item() <= spot.item() < 0.6
+
+
+def test_features_of_copies_lie_much_closer_than_those_of_neighbours() -> None:
+    features = turned(*range(0, 120, 10), 111)
+    near, far = torch.tensor([11, 0]), torch.tensor([12, 1])
+    settings = NearSettings(neighbours=2)
+    assert usual_distance(features, 2) == pytest.approx(1 - math.cos(math.radians(10)), abs=1e-6)
+    assert features_agree(features, near, far, settings).tolist() == [True, False]
+    assert features_agree(features, near[:0], far[:0], settings).shape == (0,)
+
+
+def test_features_that_disagree_part_pictures_that_look_alike() -> None:
+    seen = PerceptualHashes(torch.zeros(3, 64, dtype=torch.bool), turned(0, 1, 90))
+    hashes = ["a", "b", "c"]
+    twins = first_of_equal(hashes)
+    assert pairs(near_pairs(twins, hashes, seen, NearSettings(), turned(0, 1, 90))) == {(0, 1), (1, 0)}
+    assert pairs(near_pairs(twins, hashes, seen, NearSettings(), turned(0, 90, 45))) == set()
+
+
+@pytest.mark.parametrize("wrong", ["max_colour", "max_spot", "features_apart"])
+def test_further_settings_that_mean_nothing_are_refused(wrong: str) -> None:
+    with pytest.raises(ConfigError, match=f"{wrong} > 0"):
+        NearSettings(**{wrong: 0.0})  # type: ignore[arg-type]

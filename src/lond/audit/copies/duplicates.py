@@ -44,6 +44,12 @@ class DuplicateGroups:
     conflict: Tensor
     weights: Tensor
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return for each image how it repeats ``first``: "exact", "near", or "" if it repeats nothing."""
+        repeats = (self.first != torch.arange(len(self.first))).tolist()
+        pairs = zip(self.exact.tolist(), repeats, strict=True)
+        return tuple("exact" if exact else "near" if repeat else "" for exact, repeat in pairs)
+
 
 class Leak(NamedTuple):
     """An image of the training set that also is in the test set, as the same content (``exact``) or nearly so."""
@@ -58,6 +64,7 @@ def find_duplicates(
     labels: Tensor,
     perceptual: PerceptualHashes | None = None,
     settings: NearSettings = NEAR,
+    features: Tensor | None = None,
 ) -> DuplicateGroups:
     """Return the groups of images that repeat each other, directly or through others.
 
@@ -66,6 +73,7 @@ def find_duplicates(
         labels: ``(N,)`` given labels; ``UNLABELLED`` agrees with any other.
         perceptual: hashes of how the images look; without them only exact copies are found.
         settings: when two images are near copies.
+        features: ``(N, D)`` of a frozen network, which those of near copies must share; asked only if given.
 
     Raises:
         DataError: the parts differ in length.
@@ -74,7 +82,7 @@ def find_duplicates(
     twins = first_of_equal(hashes)
     one, other = torch.arange(len(hashes)), twins
     if perceptual is not None:
-        near = near_pairs(twins, hashes, perceptual, settings)
+        near = near_pairs(twins, hashes, perceptual, settings, features)
         one, other = torch.cat([one, near[0]]), torch.cat([other, near[1]])
     roots = connected_components(len(hashes), one, other)
     labelled = labels.cpu() != UNLABELLED

@@ -1,4 +1,4 @@
-"""Which images are nearly the same: by perceptual hashes, which scaling and compression change little."""
+"""Which images are nearly the same: by small pictures, colours and features."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from lond.errors import ConfigError
 from lond.frozen.hashes import PerceptualHashes
 from lond.identify import nearest_neighbours
+
+SAMPLE = 4096
+"""Images by which the usual distance of features is told."""
+
+PAIRS_AT_ONCE = 4096
+"""Pairs that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +32,27 @@ class NearSettings:
             are copies there.
         neighbours: how many nearest images are looked at; a larger group of near copies may fall apart.
         max_bits: most bits of 64 in which their difference hashes may differ.
+        max_colour: most that the cells of their small pictures may differ in a colour, but for the tenth that differs
+            most, as a share of white; the brightness and contrast of one are fitted to those of the other first.
+        max_spot: as ``max_colour``, but for the fiftieth that differs most: a small sign on equal ground.
+        features_apart: most that their features may lie apart, as a share of how far apart the features of an image and
+            its last neighbour that is looked at usually are.
     """
 
     threshold: float = 0.97
     apart: float = 0.1
     neighbours: int = 10
     max_bits: int = 12
+    max_colour: float = 0.1
+    max_spot: float = 0.3
+    features_apart: float = 0.5
 
     def __post_init__(self) -> None:
         """Check that the threshold lies in (0, 1] and the other limits are in range."""
         if not 0 < self.threshold <= 1 or self.apart <= 0 or self.neighbours < 1 or self.max_bits < 0:
             raise ConfigError(f"need 0 < threshold <= 1, apart > 0, neighbours >= 1 and max_bits >= 0, got {self}")
+        if min(self.max_colour, self.max_spot, self.features_apart) <= 0:
+            raise ConfigError(f"need max_colour > 0, max_spot > 0 and features_apart > 0, got {self}")
 
 
 def first_places(hashes: Sequence[str]) -> dict[str, int]:
@@ -65,7 +82,11 @@ def close_pairs(bank: Tensor, queries: Tensor | None, settings: NearSettings) ->
 
 
 def near_pairs(
-    twins: Tensor, hashes: Sequence[str], perceptual: PerceptualHashes, settings: NearSettings
+    twins: Tensor,
+    hashes: Sequence[str],
+    perceptual: PerceptualHashes,
+    settings: NearSettings,
+    features: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the near pairs among images of different content, as two index tensors.
 
@@ -74,6 +95,7 @@ def near_pairs(
         hashes: N content hashes; an image with "" is left out.
         perceptual: hashes of the N images.
         settings: how near is near.
+        features: ``(N, D)`` of a frozen network, which must agree as well.
     """
     own = (twins == torch.arange(len(hashes))) & torch.tensor([bool(text) for text in hashes], dtype=torch.bool)
     places = own.nonzero().squeeze(1)
@@ -87,14 +109,67 @@ def near_pairs(
         chosen = places[searched]
         one, other = torch.cat([one, chosen[rows]]), torch.cat([other, chosen[columns]])
     alike = look_alike(perceptual, one, perceptual, other, settings)
-    return one[alike], other[alike]
+    one, other = one[alike], other[alike]
+    if features is not None:
+        agree = features_agree(features, one, other, settings)
+        one, other = one[agree], other[agree]
+    return one, other
 
 
 def look_alike(
     perceptual: PerceptualHashes, one: Tensor, others: PerceptualHashes, other: Tensor, settings: NearSettings
 ) -> Tensor:
-    """Return for each pair of places ``(M,)`` in two sets whether their difference hashes agree, bool."""
-    return (perceptual.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
+    """Return for each pair of places ``(M,)`` in two sets whether their difference hashes and colours agree, bool."""
+    agree = (perceptual.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
+    places = agree.nonzero().squeeze(1)
+    for part in places.split(PAIRS_AT_ONCE) if len(places) else ():
+        most, spot = colour_differences(perceptual.small[one[part]], others.small[other[part]])
+        agree[part] = (most <= settings.max_colour) & (spot <= settings.max_spot)
+    return agree
+
+
+def colour_differences(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how far the small pictures of M pairs ``(M, 768)`` differ in colour, each ``(M,)`` as a share of white.
+
+    Brightness and contrast of the one are fitted to those of the other by least squares, the same for all colours.
+    A cell differs as its most different colour does; a tenth of the cells exceed the first value, a fiftieth the
+    second.
+    """
+    a, b = one.float() / 255, other.float() / 255
+    a, b = a - a.mean(dim=1, keepdim=True), b - b.mean(dim=1, keepdim=True)
+    gain = (a * b).sum(dim=1, keepdim=True) / a.square().sum(dim=1, keepdim=True).clamp_min(1e-9)
+    cells = (b - gain * a).view(len(a), 3, a.shape[1] // 3).abs().amax(dim=1)
+    most, spot = torch.quantile(cells, torch.tensor([0.9, 0.98]), dim=1)
+    return most, spot
+
+
+def features_agree(features: Tensor, one: Tensor, other: Tensor, settings: NearSettings) -> Tensor:
+    """Return for each pair of places ``(M,)`` whether their features ``(N, D)`` are much alike, bool."""
+    if not len(one):
+        return torch.ones(0, dtype=torch.bool)
+    least = 1 - settings.features_apart * usual_distance(features, settings.neighbours)
+    parts = zip(one.split(PAIRS_AT_ONCE), other.split(PAIRS_AT_ONCE), strict=True)
+    return torch.cat([(unit(features[a]) * unit(features[b])).sum(dim=1) >= least - 1e-6 for a, b in parts])
+
+
+def usual_distance(features: Tensor, neighbours: int) -> float:
+    """Return the median of one minus the cosine between an image and its last of some neighbours.
+
+    Large sets are represented by some images spread over them, and the rank of the neighbour shrinks with them.
+    """
+    step = -(-len(features) // SAMPLE)
+    bank = unit(features[::step])
+    bank = bank[bank.any(dim=1)]
+    rank = max(1, round(neighbours / step))
+    if len(bank) <= rank:
+        return 1.0
+    found = nearest_neighbours(bank, rank, include_self=False)
+    return 1 - float(found.similarities[:, -1].median())
+
+
+def unit(features: Tensor) -> Tensor:
+    """Return features as unit vectors; zeros stay."""
+    return functional.normalize(features.float(), dim=1)
 
 
 def _digest(content: bytes) -> str:

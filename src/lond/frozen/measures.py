@@ -1,0 +1,71 @@
+"""What can be measured of a picture without knowing what it shows: extent, brightness, contrast, blur and colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+MEASURES = ("width", "height", "several", "highlights", "shadows", "contrast", "blur", "colour")
+"""Columns of measures.
+
+``width`` and ``height`` are those of the upright picture in its file, in pixels; ``several`` is 1 for a file that holds
+several pictures, such as an animation. The others lie in [0, 1] and are measured at ``LOOK`` pixels: ``highlights`` and
+``shadows`` are the brightness that 5 % of the pixels exceed and that 5 % do not reach, ``contrast`` is the largest
+standard deviation of a colour, ``blur`` the blur effect, ``colour`` the difference between the strongest and the
+weakest colour of a pixel, which 5 % of the pixels exceed.
+"""
+
+LOOK = 192
+"""Longest side at which pictures are measured: finer blur cannot be seen by a network of 224 pixels."""
+
+_REACH = 9
+"""Pixels over which the blur effect blurs."""
+
+Measured = NDArray[np.float32]
+
+
+def measure_picture(picture: Image.Image, width: int, height: int, *, several: bool = False) -> Measured:
+    """Return the measures ``(8,)`` of a picture whose file is of this width and height."""
+    scale = LOOK / max(picture.size)
+    if scale < 1:
+        small = (max(1, round(scale * picture.width)), max(1, round(scale * picture.height)))
+        picture = picture.resize(small, Image.Resampling.BOX, reducing_gap=3.0)
+    return measure_pixels(np.asarray(picture.convert("RGB")), width, height, several=several)
+
+
+def measure_pixels(pixels: NDArray[Any], width: int, height: int, *, several: bool = False) -> Measured:
+    """Return the measures ``(8,)`` of uint8 pixels ``(H, W, C)``."""
+    values = pixels.astype(np.float32) / 255
+    grey = values.mean(axis=2)
+    low, high = np.quantile(grey, (0.05, 0.95))
+    contrast = float(values.std(axis=(0, 1)).max())
+    colour = float(np.quantile(values.max(axis=2) - values.min(axis=2), 0.95))
+    return np.asarray([width, height, several, high, low, contrast, blur_effect(grey), colour], dtype=np.float32)
+
+
+def blur_effect(grey: NDArray[Any]) -> float:
+    """Return how little a picture ``(H, W)`` changes by being blurred: near 0 for a sharp one, 1 for a smooth one.
+
+    The blur effect of Crete et al., "The blur effect: perception and estimation with a new no-reference perceptual
+    blur metric" (2007), equations 1 to 9: the share of the variation between neighbouring pixels that blurring leaves,
+    in the direction in which it leaves more.
+    """
+    left = []
+    for across in (grey, grey.T):
+        blurred = _blurred(across.astype(np.float64))
+        sharp, soft = (np.abs(np.diff(image, axis=0)) for image in (across.astype(np.float64), blurred))
+        total = float(sharp.sum())
+        # A picture without variation has nothing to lose.
+        left.append(1.0 if total < 1e-9 else 1.0 - float(np.maximum(0, sharp - soft).sum()) / total)
+    return max(left)
+
+
+def _blurred(image: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of ``_REACH`` pixels along the columns; beyond the edge, the edge goes on."""
+    half = _REACH // 2
+    sums = np.cumsum(np.pad(image, ((half + 1, half), (0, 0)), mode="edge"), axis=0)
+    means: NDArray[np.float64] = (sums[_REACH:] - sums[:-_REACH]) / _REACH
+    return means
