@@ -14,6 +14,8 @@ from lond.audit.page.write import ReviewPage
 from lond.audit.table import AuditTable
 
 CLASSES = ("airplane", "bird", "car", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+QUALITY = {"dark": 37, "blurred": 53, "odd shape": 101}
+"""What is odd about pictures, and about every how many-th."""
 HOSTILE = (
     "</script><script>window.__hacked=1</script>.png",
     "<img src=x onerror=window.__hacked=1>.png",
@@ -64,6 +66,11 @@ def make_table(rows: int, *, seed: int = 0, names: tuple[str, ...] = ()) -> Audi
         return tuple(math.nan if absent else float(value) for value, absent in zip(values, unknown, strict=True))
 
     conflicts = [kind == "duplicate conflict" for kind in verdict]
+    repeats = [ids[(row + 1) % rows] if conflict else "" for row, conflict in enumerate(conflicts)]
+    for row in range(40, rows - 1, 60):
+        if verdict[row] == verdict[row + 1] == "clean" and not repeats[row + 1]:
+            given[row + 1] = given[row]
+            repeats[row + 1] = ids[row]
     near = (np.arange(rows)[:, None] + np.arange(1, 9)) % max(1, rows)
     return AuditTable(
         id=tuple(ids),
@@ -76,11 +83,17 @@ def make_table(rows: int, *, seed: int = 0, names: tuple[str, ...] = ()) -> Audi
         confidence=numbers(random.beta(8, 1.5, rows)),
         neighbour_margin=numbers(margin),
         negative_margin=numbers(random.normal(0, 1, rows)),
+        wrong_score=numbers(random.beta(1, 8, rows)),
         foreign_score=numbers(score),
         p_value=numbers(np.clip(np.round(np.exp(-np.maximum(score, 0) * 1.5), 3), 0.001, 1)),
-        duplicate_of=tuple(ids[(row + 1) % rows] if conflict else "" for row, conflict in enumerate(conflicts)),
+        duplicate_of=tuple(repeats),
         reason=tuple("truncated file" if kind == "unreadable" else "" for kind in verdict),
         neighbours=tuple(tuple(ids[at] for at in line) for line in near) if rows > 8 else ((),) * rows,
+        copy=tuple("" if not name else "exact" if row % 7 == 0 else "near" for row, name in enumerate(repeats)),
+        quality=tuple(
+            tuple(name for name, every in QUALITY.items() if row % every == every - 1 and not absent)
+            for row, absent in enumerate(unknown)
+        ),
     )
 
 
@@ -126,6 +139,7 @@ def make_summary(table: AuditTable) -> dict[str, object]:
         "counts": {kind: table.verdict.count(kind) for kind in dict.fromkeys(table.verdict)},
         "rates": {"closed": rate, "open": foreign, "by_class": by_class},
         "threshold": 1.5,
+        "map": {"kind": "tsne", "space": "features of the frozen network"},
         "notes": ["Two classes have fewer than 50 images; their rates are uncertain."],
         "problems": [{"id": "cat/broken.png", "reason": "the file ends too early"}],
         "leaks": [{"train": "cat/img_00003.png", "test": "cat/img_90003.png"}],

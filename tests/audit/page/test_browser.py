@@ -2,123 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, make_thumbnail
+from audit.page.page_visits import ROWS, written
 from PIL import Image
 
 from lond.audit.page.write import ReviewPage, write_page
 from lond.io.csv_files import printable, undo_neutralise
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path: install it to test the page"),
-]
-ROWS = 1000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    write_page(path, make_page(ROWS))
-    return path
-
-
-class Visit:
-    """One opened page, with everything that went wrong in it."""
-
-    def __init__(self, browser: Any, path: Path, tab: str = "review", before: str = "", **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
-        self.page = self.context.new_page()
-        if before:
-            self.page.add_init_script(before)
-        self.faults: list[str] = []
-        self.page.on("console", lambda message: self.faults.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("request", lambda request: self._check(request.url))
-        self.page.goto(f"{path.as_uri()}#{tab}")
-        self.page.wait_for_selector("html[data-ready]")
-
-    def _check(self, url: str) -> None:
-        if not url.startswith(("file:", "blob:")):
-            self.faults.append(f"asked for {url}")
-
-    def text(self, selector: str) -> str:
-        return str(self.page.inner_text(selector))
-
-    def said(self) -> str:
-        """Return the last announcement, whether or not it is still (or already) in sight."""
-        return str(self.page.text_content("#toast-text"))
-
-    def until(self, condition: str) -> None:
-        """Wait until a condition holds; the page's policy forbids the tool's own way, which evaluates texts in it."""
-        for _ in range(100):
-            if self.page.evaluate(condition):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"never true: {condition}")
-
-    def choose(self, number: int) -> None:
-        self.page.locator(".tile .main").nth(number).click()
-
-    def tiles(self) -> list[str]:
-        script = """() => [...document.querySelectorAll('.tile')]
-            .sort((a, b) => a.getAttribute('aria-posinset') - b.getAttribute('aria-posinset'))
-            .map((tile) => tile.firstChild.getAttribute('aria-label'))"""
-        return list(self.page.evaluate(script))
-
-    def download(self, button: str = "#download-all") -> tuple[str, list[dict[str, str]]]:
-        self.page.click("#open-decisions")
-        with self.page.expect_download() as waiting:
-            self.page.click(button)
-        content = Path(waiting.value.path()).read_bytes().decode("utf-8-sig")
-        self.page.keyboard.press("Escape")
-        return content, list(csv.DictReader(io.StringIO(content, newline="")))
-
-    def import_text(self, content: str) -> None:
-        self.page.click("#open-decisions")
-        file = {"name": "decisions.csv", "mimeType": "text/csv", "buffer": content.encode()}
-        self.page.set_input_files("#import", file)
-        self.until("!document.querySelector('#decisions').open")
-
-
-@pytest.fixture
-def visit(browser: Any) -> Iterator[Any]:
-    visits: list[Visit] = []
-
-    def start(path: Path, *arguments: Any, **context: Any) -> Visit:
-        visits.append(Visit(browser, path, *arguments, **context))
-        return visits[-1]
-
-    yield start
-    for each in visits:
-        each.context.close()
-    assert [fault for each in visits for fault in each.faults] == []
-
-
-def written(folder: Path, page: ReviewPage, **options: Any) -> Path:
-    path = folder / "page.html"
-    write_page(path, page, **options)
-    return path
+pytestmark = pytest.mark.slow
 
 
 def test_every_tab_opens_without_a_fault(visit: Any, usual: Path) -> None:
@@ -126,7 +25,7 @@ def test_every_tab_opens_without_a_fault(visit: Any, usual: Path) -> None:
     assert "1,000 images" in seen.text("#subtitle") and "10 classes" in seen.text("#subtitle")
     assert "12.0 % (10.4–13.9 %)" in seen.text("#panel-overview")
     assert seen.page.locator(".histogram").count() == 2 and seen.page.locator(".matrix td button").count() > 5
-    for tab in ("review", "map", "about"):
+    for tab in ("review", "copies", "map", "about"):
         seen.page.click(f"#tab-{tab}")
         seen.page.wait_for_timeout(100)
         assert seen.page.is_visible(f"#panel-{tab}")
@@ -153,17 +52,17 @@ def test_filters_leave_what_they_should(visit: Any, usual: Path) -> None:
 
     doubtful = [v in ("mislabelled", "foreign", "duplicate conflict") for v in table.verdict]
     assert shown() == str(sum(doubtful))
-    page.click("#reset")
+    page.click("#show-all")
     assert seen.text("#shown") == "All 1,000 images"
     page.select_option("#filter-given", str(CLASSES.index("cat")))
     assert shown() == str(table.label.count("cat"))
     page.select_option("#filter-suggested", str(CLASSES.index("dog")))
     assert shown() == str(sum(pair == ("cat", "dog") for pair in zip(table.label, table.suggested_label, strict=True)))
-    page.click("#reset")
+    page.click("#show-all")
     page.fill("#filter-text", "IMG_0012")
     page.wait_for_timeout(200)
     assert shown() == "10"
-    page.click("#reset")
+    page.click("#show-all")
     page.locator(".chip", has_text="mislabelled").click()
     page.fill("#filter-sureness", "90")
     sure = [v == "mislabelled" and c >= 0.9 for v, c in zip(table.verdict, table.confidence, strict=True)]
@@ -175,7 +74,7 @@ def test_filters_leave_what_they_should(visit: Any, usual: Path) -> None:
 def test_sorts_and_groups(visit: Any, usual: Path) -> None:
     seen, table = visit(usual), make_table(ROWS)
     page = seen.page
-    page.click("#reset")
+    page.click("#show-all")
     page.locator(".chip", has_text="mislabelled").click()
     page.select_option("#group", "")
     rows = [row for row, verdict in enumerate(table.verdict) if verdict == "mislabelled"]
@@ -197,7 +96,7 @@ def test_sorts_and_groups(visit: Any, usual: Path) -> None:
 
 def test_only_tiles_in_sight_are_in_the_document(visit: Any, usual: Path) -> None:
     seen = visit(usual)
-    seen.page.click("#reset")
+    seen.page.click("#show-all")
     assert seen.page.locator(".tile").count() < 80
     seen.page.evaluate("document.querySelector('#gallery').scrollTop = 1e9")
     seen.page.wait_for_timeout(200)
@@ -291,7 +190,7 @@ def test_a_clean_image_keeps_its_label_when_accepted(visit: Any, tmp_path: Path)
 def test_bulk_accept_is_one_step(visit: Any, usual: Path) -> None:
     seen, table = visit(usual), make_table(ROWS)
     page = seen.page
-    page.click("#reset")
+    page.click("#show-all")
     page.locator(".chip", has_text="mislabelled").click()
     page.click("#open-bulk")
     page.fill("#bulk-sureness", "80")
@@ -358,7 +257,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
     assert "as high a score in 8 %" in seen.page.get_attribute('.tile[aria-posinset="3"] .main', "title")
     seen.choose(2)
     assert seen.text("#detail .verdict .number") == "p 0.08"
-    assert "1 − p" in seen.text(".field:has(#filter-sureness)")
+    assert "Confidence at least" in seen.text(".field:has(#filter-sureness)")
     seen.page.click("#open-bulk")
     seen.page.fill("#bulk-sureness", "90")
     assert "1 mislabelled, 2 foreign (p at most 0.08)" in seen.text("#bulk-text")
@@ -367,7 +266,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
 def test_filters_and_order_survive_a_reload(visit: Any, usual: Path) -> None:
     seen = visit(usual)
     page = seen.page
-    page.click("#reset")
+    page.click("#show-all")
     page.locator(".chip", has_text="foreign").click()
     page.select_option("#filter-given", str(CLASSES.index("cat")))
     page.fill("#filter-sureness", "20")
@@ -424,7 +323,7 @@ def test_counts_agree_and_say_what_they_count(visit: Any, tmp_path: Path) -> Non
     assert "10 classes + 1 empty" in seen.text("#subtitle")
     listed = seen.text("#shown").split(" of ")[0]
     assert seen.text("#progress-text") == f"0 of {listed} doubts decided"
-    seen.page.click("#reset")
+    seen.page.click("#show-all")
     seen.page.locator(".chip", has_text="unreadable").click()
     seen.choose(0)
     seen.page.keyboard.press("a")
@@ -437,7 +336,7 @@ def test_rates_say_what_they_are_shares_of(visit: Any, tmp_path: Path) -> None:
     rates = page.summary["rates"] | {"by_class": [{"class": "cat", "images": 3, "closed": wide, "open": None}]}
     seen = visit(written(tmp_path, replace(page, summary=page.summary | {"rates": rates})), "overview")
     text = seen.text("#panel-overview")
-    assert "Wrong labels among known images" in text and "Foreign images among all images" in text
+    assert "Wrong labels among all images" in text and "Foreign images among all images" in text
     assert text.count("100 %") >= 3
     cell = seen.page.locator(".by-class tbody td").nth(1)
     assert cell.inner_text() == "too few images to tell" and cell.locator(".dot").count() == 0
@@ -481,7 +380,7 @@ def test_says_so_where_the_browser_keeps_nothing(visit: Any, usual: Path) -> Non
 def test_download_holds_the_decisions_and_comes_back_by_import(visit: Any, usual: Path) -> None:
     seen, table = visit(usual), make_table(ROWS)
     page = seen.page
-    page.click("#reset")
+    page.click("#show-all")
     page.select_option("#group", "")
     page.select_option("#sort", "path")
     for key, verdict in (
@@ -491,14 +390,24 @@ def test_download_holds_the_decisions_and_comes_back_by_import(visit: Any, usual
         ("f", "clean"),
         ("a", "unlabelled"),
     ):
-        page.click("#reset")
+        page.click("#show-all")
         page.locator(".chip", has_text=verdict).click()
         page.select_option("#filter-decision", "undecided")
         seen.choose(0)
         page.keyboard.press(key)
     page.select_option("#relabel", str(CLASSES.index("ship")))
     content, rows = seen.download()
-    assert list(rows[0]) == ["id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label"]
+    assert list(rows[0]) == [
+        "id",
+        "path",
+        "label",
+        "verdict",
+        "suggested_label",
+        "confidence",
+        "decision",
+        "new_label",
+        "not_a_copy",
+    ]
     assert [row["id"] for row in rows] == list(table.id) and [row["path"] for row in rows] == list(table.path)
     shown = [float(row["confidence"] or "nan") for row in rows]
     assert shown == pytest.approx(list(table.confidence), abs=1e-6, nan_ok=True)
@@ -519,7 +428,7 @@ def test_download_holds_the_decisions_and_comes_back_by_import(visit: Any, usual
 
     other = visit(usual)
     other.import_text(content)
-    assert "Imported 6 decisions" in other.said()
+    assert "Loaded 6 decisions" in other.said()
     assert other.download()[0] == content
     other.page.click("#undo")
     assert other.text("#progress-text").startswith("0 of")
@@ -530,12 +439,12 @@ def test_import_takes_other_files_and_says_what_is_wrong(visit: Any, usual: Path
     lines = ["id;decision;new_label", f"{table.id[0]};relabel;a new class", f"{table.id[1]};perhaps;", "nobody;accept;"]
     seen.import_text("\n".join(lines))
     said = seen.said()
-    assert "Imported 1 decision;" in said and "1 id not" in said and "1 line with" in said
+    assert "Loaded 1 decision;" in said and "1 id not" in said and "1 line with" in said
     assert next(row for row in seen.download("#download-decided")[1])["new_label"] == "a new class"
     seen.import_text("name,label\nx,y\n")
-    assert "not imported: it has no column id and decision" in seen.said()
+    assert "not loaded: it has no column id and decision" in seen.said()
     seen.import_text('id,decision\n"x,accept\n')
-    assert "not imported: a quoted cell has no end" in seen.said()
+    assert "not loaded: a quoted cell has no end" in seen.said()
 
 
 def hostile_page() -> ReviewPage:
@@ -566,12 +475,12 @@ def test_hostile_names_are_text_and_travel_unharmed(visit: Any, tmp_path: Path) 
     page = seen.page
     for tab in ("overview", "map", "about", "review"):
         page.click(f"#tab-{tab}")
-    page.click("#reset")
+    page.click("#show-all")
     page.fill("#filter-text", "<img")
     page.wait_for_timeout(200)
     seen.choose(0)
     assert "<img src=x onerror=window.__hacked=1>" in seen.text("#detail .path") and seen.text("h1").startswith("<img")
-    page.click("#reset")
+    page.click("#show-all")
     page.select_option("#sort", "path")
     for _ in range(15):
         page.keyboard.press("j")
@@ -594,7 +503,7 @@ def test_hostile_names_are_text_and_travel_unharmed(visit: Any, tmp_path: Path) 
 
 def test_bidirectional_marks_and_line_ends_are_made_visible(visit: Any, tmp_path: Path) -> None:
     seen = visit(written(tmp_path, hostile_page()))
-    seen.page.click("#reset")
+    seen.page.click("#show-all")
     for part, visible in (
         ("gnp.exe", "⟨U+202E⟩gnp.exe"),
         ("line\nbreak", "line↵break"),
@@ -630,23 +539,32 @@ def test_says_how_many_have_no_thumbnail(visit: Any, tmp_path: Path) -> None:
     noise = [Image.effect_noise((96, 96), 90) for _ in range(8)]
     page = replace(make_page(400), thumbnails=lambda row: noise[row % 8])
     path = tmp_path / "page.html"
-    size = write_page(path, page, max_bytes=240_000)
+    size = write_page(path, page, max_bytes=270_000)
     assert 0 < size.thumbnails < 400
     seen = visit(path, "about")
     assert f"{size.thumbnails} images of 400 have a thumbnail; " in seen.text("#panel-about")
     seen.page.click("#tab-review")
-    seen.page.click("#reset")
+    seen.page.click("#show-all")
     seen.page.locator(".chip", has_text="clean").click()
     assert seen.page.locator(".tile .picture.none").count() > 0
 
 
 @pytest.mark.parametrize("width", [320, 768])
-@pytest.mark.parametrize("tab", ["overview", "review", "map", "about"])
+@pytest.mark.parametrize("tab", ["overview", "review", "copies", "map", "about"])
 def test_narrow_screens_do_not_scroll_sideways(visit: Any, tmp_path: Path, width: int, tab: str) -> None:
     seen = visit(written(tmp_path, hostile_page()), tab, viewport={"width": width, "height": 640})
     if tab == "review":
         seen.choose(0)
-    for selector in ("html", "main", "#panel-overview", "#panel-about", "#gallery", "#detail", ".filters"):
+    for selector in (
+        "html",
+        "main",
+        "#panel-overview",
+        "#panel-about",
+        "#panel-copies",
+        "#gallery",
+        "#detail",
+        ".filters",
+    ):
         wide, room = seen.page.evaluate(
             "(s) => { const n = document.querySelector(s); return [n.scrollWidth, n.clientWidth]; }", selector
         )
@@ -656,7 +574,7 @@ def test_narrow_screens_do_not_scroll_sideways(visit: Any, tmp_path: Path, width
 def test_map_zooms_names_and_selects(visit: Any, usual: Path) -> None:
     seen = visit(usual, "map")
     page = seen.page
-    page.click("#reset")
+    page.click("#show-all")
     seen.until("document.querySelector('.map').dataset.drawn === '1000'")
     box = page.locator(".map").bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -748,7 +666,7 @@ def test_narrow_screens_show_every_column_of_the_rates(visit: Any, usual: Path) 
 
 def test_detail_leads_to_neighbours_and_repeats(visit: Any, usual: Path) -> None:
     seen = visit(usual)
-    seen.page.click("#reset")
+    seen.page.click("#show-all")
     seen.page.locator(".chip", has_text="duplicate").click()
     seen.choose(0)
     assert "The same picture" in seen.text("#detail") and "p-value" in seen.text("#detail")
@@ -765,7 +683,7 @@ CHECKS = (Path(__file__).parent / "page_checks.js").read_text(encoding="utf-8")
 def test_everything_has_a_name_and_contrast(visit: Any, usual: Path, scheme: str) -> None:
     seen = visit(usual, "overview", color_scheme=scheme)
     page = seen.page
-    for tab in ("overview", "review", "map", "about"):
+    for tab in ("overview", "review", "copies", "map", "about"):
         page.click(f"#tab-{tab}")
         if tab == "review":
             seen.choose(0)
@@ -819,12 +737,18 @@ def test_fifty_thousand_images_stay_fluid(visit: Any, tmp_path: Path) -> None:
         seconds[name] = browser_seconds() - before
 
     timed("review", lambda: seen.page.evaluate(script, "tab-review"))
-    timed("filter", lambda: seen.page.evaluate(script, "reset"))
+    timed("filter", lambda: seen.page.evaluate(script, "show-all"))
     timed("sort by path", lambda: seen.page.select_option("#sort", "path"))
     timed("scroll", lambda: seen.page.evaluate("document.querySelector('#gallery').scrollTop = 1e6"))
+    timed("select all", lambda: seen.page.evaluate(script, "select-shown"))
+    assert seen.text("#selection-text") == "50,000 selected"
+    timed("keep all", lambda: seen.page.keyboard.press("g"))
+    timed("undo", lambda: seen.page.evaluate(script, "undo"))
+    timed("copies", lambda: seen.page.evaluate(script, "tab-copies"))
+    assert 0 < seen.page.locator(".copy-group").count() <= 20
     timed("map", lambda: seen.page.evaluate(script, "tab-map"))
     timed("zoom", lambda: seen.page.evaluate(script, "Zoom in"))
     assert seen.text("#shown") == "All 50,000 images" and seen.page.get_attribute(".map", "data-drawn")
     # Opening counts all of the browser's processes, most of which work beside each other.
     assert seconds.pop("open") < 4
-    assert all(value < 1 for value in seconds.values()), seconds
+    assert {name: value for name, value in seconds.items() if value >= 1} == {}

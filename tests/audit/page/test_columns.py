@@ -13,6 +13,7 @@ from lond.audit.page.columns import (
     array_column,
     encode_columns,
     encode_positions,
+    flag_column,
     plain_json,
     sureness,
     suspicion_order,
@@ -64,12 +65,12 @@ def test_positions_fit_the_unit_square_and_lost_ones_are_nan() -> None:
     assert numbers(encode_positions([])).tolist() == []
 
 
-def test_sureness_is_one_minus_the_p_value_of_foreign_images() -> None:
+def test_sureness_is_the_confidence_or_that_of_an_older_audit() -> None:
     table = replace(
         make_table(4),
         verdict=("foreign", "foreign", "mislabelled", "clean"),
-        confidence=(0.1, 0.2, 0.3, 0.4),
-        p_value=(0.01, math.nan, 0.5, 0.5),
+        confidence=(math.nan, 0.2, 0.3, 0.4),
+        p_value=(0.01, 0.01, 0.5, 0.5),
     )
     np.testing.assert_allclose(sureness(table), [0.99, 0.2, 0.3, 0.4], rtol=1e-6)
     assert suspicion_order(table) == [0, 2, 1, 3]
@@ -91,6 +92,18 @@ def test_numbers_are_little_endian_and_texts_are_coded_where_that_is_shorter() -
     assert text_column(["a", "b", "a", "a"])["values"] == ["a", "b"]
     assert numbers(text_column(["a", "b", "a", "a"])["codes"]).tolist() == [0, 1, 0, 0]
     assert text_column(["a", "b"], always_codes=True)["type"] == "codes"
+
+
+def test_flags_are_bits_of_their_names() -> None:
+    column = flag_column([("dark",), (), ("grey", "dark"), ("grey", "grey")])
+    assert column["values"] == ["dark", "grey"] and numbers(column["bits"]).tolist() == [1, 0, 3, 2]
+    assert flag_column([(), ()])["values"] == []
+
+
+def test_ranks_invert_the_order() -> None:
+    table = make_table(50)
+    rank = numbers(encode_columns(table, CLASSES)["rank"])
+    assert [int(rank[row]) for row in suspicion_order(table)] == list(range(50))
 
 
 def test_json_can_stand_in_a_script() -> None:

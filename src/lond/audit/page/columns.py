@@ -57,7 +57,10 @@ def encode_columns(table: AuditTable, class_names: Sequence[str]) -> dict[str, A
         "reason": text_column(table.reason),
         "duplicate_of": array_column(rows.place(name) for name in table.duplicate_of),
         "neighbours": array_column(neighbours) | {"width": width},
+        "copy": text_column(table.copy, always_codes=True),
+        "quality": flag_column(table.quality),
         "sureness": array_column(sureness(table)),
+        "rank": array_column(np.argsort(suspicion_order(table)).astype(np.int32)),
     }
     columns |= {name: array_column(np.asarray(getattr(table, name), dtype=np.float32)) for name in NUMBERS}
     return columns | {"strangers": rows.strangers}
@@ -93,14 +96,21 @@ def text_column(values: Sequence[str], *, always_codes: bool = False) -> Encoded
     return {"type": "codes", "values": distinct, "codes": array_column(codes)}
 
 
+def flag_column(values: Sequence[Sequence[str]]) -> EncodedColumn:
+    """Return several texts a row as bits, the first distinct text being bit 0; at most 31 different texts."""
+    names = list(dict.fromkeys(text for texts in values for text in texts))
+    bit = {name: 1 << number for number, name in enumerate(names)}
+    return {"values": names, "bits": array_column(sum(bit[text] for text in set(texts)) for texts in values)}
+
+
 def sureness(table: AuditTable) -> NDArray[np.float32]:
-    """Return how sure the audit is of each verdict, (N,): 1 - p-value for foreign images, else the confidence.
+    """Return how sure the audit is of each verdict, (N,): its confidence, or 1 - p-value where an older audit has none.
 
     NaN where there is neither.
     """
     confidence, p_value = (np.asarray(column, dtype=np.float32) for column in (table.confidence, table.p_value))
     foreign = np.asarray([verdict == Verdict.FOREIGN for verdict in table.verdict], dtype=bool)
-    return np.where(foreign & ~np.isnan(p_value), 1 - p_value, confidence).astype(np.float32)
+    return np.where(foreign & np.isnan(confidence), 1 - p_value, confidence).astype(np.float32)
 
 
 def suspicion_order(table: AuditTable) -> list[int]:

@@ -36,10 +36,15 @@ const verdictNames = columns.verdict.values;
 const duplicateOf = numbersOf(columns.duplicate_of);
 const neighbours = numbersOf(columns.neighbours);
 const neighbourWidth = columns.neighbours.width;
+const rank = numbersOf(columns.rank);
+const copyOf = textsOf(columns.copy);
+const qualityNames = columns.quality.values;
+const qualityBits = numbersOf(columns.quality.bits);
+const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));
 const scores = {
   sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),
   neighbour_margin: numbersOf(columns.neighbour_margin), negative_margin: numbersOf(columns.negative_margin),
-  foreign_score: numbersOf(columns.foreign_score), p_value: numbersOf(columns.p_value),
+  wrong_score: numbersOf(columns.wrong_score), foreign_score: numbersOf(columns.foreign_score), p_value: numbersOf(columns.p_value),
 };
 const summary = payload.summary || {};
 
@@ -72,7 +77,7 @@ const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecis
 // Never round up to certainty.
 const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, Math.round(1000 * share) / 10)} %` : "–");
 
-// A p-value is no probability of being foreign, so it is never shown as a share of sureness.
+// Audits of version 0.1 have p-values: no probability of being foreign, so never shown as a share of sureness.
 const twoDigits = (value) => Number(value.toPrecision(2));
 const isJudgedByP = (row) => verdict[row] === FOREIGN && Number.isFinite(scores.p_value[row]);
 function strength(row) {
@@ -82,7 +87,7 @@ function strength(row) {
 }
 function strengthInWords(row) {
   if (!Number.isFinite(scores.sureness[row])) return "";
-  if (!isJudgedByP(row)) return `confidence of the suggested label ${sure(scores.sureness[row])}`;
+  if (!isJudgedByP(row)) return `${verdict[row] === FOREIGN ? "chance of being foreign" : "confidence of the suggested label"} ${sure(scores.sureness[row])}`;
   const p = scores.p_value[row];
   return `${strength(row)}: as high a score in ${p < 0.001 ? "less than 0.1" : twoDigits(100 * p)} % of known images`;
 }

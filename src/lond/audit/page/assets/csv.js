@@ -1,6 +1,6 @@
 // Decisions as CSV, out and in.
 
-const HEAD = ["id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label"];
+const HEAD = ["id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label", "not_a_copy"];
 const BOM = "\ufeff";
 
 // The same rules as in lond.audit.cells: a cell that a spreadsheet would run gets an apostrophe in front (apostrophes
@@ -15,11 +15,12 @@ const labelCell = (code) => (code === NONE ? "" : textCell(labels[code]));
 function toCsv(onlyDecided) {
   const lines = [HEAD.join(",")];
   for (let row = 0; row < N; row += 1) {
-    if (onlyDecided && !decisions[row]) continue;
+    if (onlyDecided && !isDecided(row)) continue;
     const confidence = scores.confidence[row];
     lines.push([
       textCell(idOf(row)), textCell(pathOf(row)), labelCell(given[row]), textCell(verdictOf(row)), labelCell(suggested[row]),
       Number.isFinite(confidence) ? String(Number(confidence.toPrecision(6))) : "", CODES[decisions[row]], labelCell(finalLabel(row)),
+      apart[row] ? "yes" : "",
     ].join(","));
   }
   return `${BOM}${lines.join("\r\n")}\r\n`;
@@ -103,26 +104,27 @@ function importCsv(text) {
 
 function readLine(cells, place, rows, found, faults) {
   const word = (cells[place.decision] || "").trim().toLowerCase();
-  if (!word) return;
+  const alone = (cells[place.not_a_copy] || "").trim().toLowerCase() === "yes" ? 1 : 0;
+  if (!word && !alone) return;
   const id = cells[place.id] || "";
   const row = rows.get(undoNeutralise(id)) ?? rows.get(id) ?? NONE;
   const code = CODES.indexOf(word);
   const label = undoNeutralise(cells[place.new_label] || "");
   if (row === NONE) faults.unknown += 1;
-  else if (code < 1 || (code === RELABEL && !label)) faults.odd += 1;
-  else found.set(row, [code, code === RELABEL ? codeOfLabel(label) : NONE]);
+  else if (code < 0 || (code === RELABEL && !label)) faults.odd += 1;
+  else if (!code) found.set(row, { alone });
+  else found.set(row, { code, to: code === RELABEL ? codeOfLabel(label) : NONE, alone });
 }
 
 function importText(text) {
   try {
     const { found, faults } = importCsv(text);
-    const parts = [`Imported ${count(found.size, "decision")}`];
+    const parts = [`Loaded ${count(found.size, "decision")}`];
     if (faults.unknown) parts.push(`${count(faults.unknown, "id")} not (or twice) in this table`);
     if (faults.odd) parts.push(`${count(faults.odd, "line")} with an unknown decision or no label`);
     if (!found.size) return say(parts.join("; "));
-    const values = [...found.values()];
-    decide([...found.keys()], values.map(([code]) => code), values.map(([, label]) => label), parts.join("; "));
+    takeStep(found.keys(), (row) => found.get(row), parts.join("; "));
   } catch (error) {
-    say(`The file was not imported: ${error.message}`);
+    say(`The file was not loaded: ${error.message}`);
   }
 }

@@ -1,9 +1,11 @@
 // Decisions of a person: kept a row, undone and redone in steps, remembered by the browser.
 
-const CODES = ["", "accept", "reject", "relabel", "foreign"];
-const ACCEPT = 1, REJECT = 2, RELABEL = 3, MARK_FOREIGN = 4;
+const CODES = ["", "accept", "reject", "relabel", "foreign", "keep"];
+const ACCEPT = 1, REJECT = 2, RELABEL = 3, MARK_FOREIGN = 4, KEEP = 5;
 const decisions = new Uint8Array(N);
 const chosen = new Int32Array(N).fill(NONE);
+// Images of which a person said that they repeat no other image.
+const apart = new Uint8Array(N);
 const done = [];
 const undone = [];
 let decided = 0;
@@ -17,6 +19,8 @@ let storageWorks = true;
 let saveTimer = 0;
 let unsaved = false;
 
+const isDecided = (row) => decisions[row] > 0 || apart[row] > 0;
+
 // The label after the decisions; NONE where the image leaves the set.
 function finalLabel(row) {
   switch (decisions[row]) {
@@ -28,44 +32,49 @@ function finalLabel(row) {
 }
 
 function decisionText(row) {
+  const parts = [];
   switch (decisions[row]) {
-    case ACCEPT: return `accepted: ${proposal(row)}`;
-    case REJECT: return `rejected: stays ${labelName(given[row])}`;
-    case RELABEL: return `relabelled: ${labelName(chosen[row])}`;
-    case MARK_FOREIGN: return "marked foreign";
-    default: return "undecided";
+    case ACCEPT: parts.push(`accepted: ${proposal(row)}`); break;
+    case REJECT: parts.push(`rejected: stays ${labelName(given[row])}`); break;
+    case RELABEL: parts.push(`relabelled: ${labelName(chosen[row])}`); break;
+    case MARK_FOREIGN: parts.push("marked foreign"); break;
+    case KEEP: parts.push(`label kept: ${labelName(given[row])}`); break;
+    default: break;
   }
+  if (apart[row]) parts.push("not the same picture");
+  return parts.join("; ") || "undecided";
 }
 
-function put(row, code, label) {
-  const change = (code ? 1 : 0) - (decisions[row] ? 1 : 0);
+function put(row, { code, to, alone }) {
+  const before = isDecided(row);
+  decisions[row] = code;
+  chosen[row] = code === RELABEL ? to : NONE;
+  apart[row] = alone;
+  const change = isDecided(row) - before;
   decided += change;
   if (isDoubt[verdict[row]]) decidedFlagged += change;
-  decisions[row] = code;
-  chosen[row] = code === RELABEL ? label : NONE;
 }
 
-// One step: `codes` and `to` are one value for all rows, or one a row.
-function decide(rows, codes, to, text) {
-  const pick = (values, at) => (typeof values === "number" ? values : values[at]);
-  const step = { text, rows: Int32Array.from(rows), before: [], beforeTo: [], after: [], afterTo: [] };
-  step.rows.forEach((row, at) => {
-    step.before.push(decisions[row]);
-    step.beforeTo.push(chosen[row]);
-    step.after.push(pick(codes, at));
-    step.afterTo.push(pick(to, at));
-    put(row, step.after[at], step.afterTo[at]);
-  });
+const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row] });
+
+// One step; `changeOf` gives what changes of a row's value.
+function takeStep(rows, changeOf, text) {
+  const step = { text, rows: Int32Array.from(rows) };
+  step.before = Array.from(step.rows, valueOf);
+  step.after = step.before.map((value, at) => ({ ...value, ...changeOf(step.rows[at], at) }));
+  step.rows.forEach((row, at) => put(row, step.after[at]));
   done.push(step);
   undone.length = 0;
   changed(step.rows);
   say(text, true);
 }
+const decide = (rows, code, to, text) => takeStep(rows, () => ({ code, to }), text);
+const setApart = (rows, alone, text) => takeStep(rows, () => ({ alone: alone ? 1 : 0 }), text);
 
 function undo() {
   const step = done.pop();
   if (!step) return say("Nothing to undo");
-  step.rows.forEach((row, at) => put(row, step.before[at], step.beforeTo[at]));
+  step.rows.forEach((row, at) => put(row, step.before[at]));
   undone.push(step);
   changed(step.rows);
   say(`Undone: ${step.text}`);
@@ -75,7 +84,7 @@ function undo() {
 function redo() {
   const step = undone.pop();
   if (!step) return say("Nothing to redo");
-  step.rows.forEach((row, at) => put(row, step.after[at], step.afterTo[at]));
+  step.rows.forEach((row, at) => put(row, step.after[at]));
   done.push(step);
   changed(step.rows);
   say(`Done again: ${step.text}`);
@@ -92,17 +101,16 @@ function changed(rows) {
 function save() {
   clearTimeout(saveTimer);
   if (!unsaved || !storageWorks) return;
-  const rows = [];
-  const codes = [];
-  const names = {};
+  const kept = { rows: [], codes: [], names: {}, apart: [] };
   for (let row = 0; row < N; row += 1) {
+    if (apart[row]) kept.apart.push(row);
     if (!decisions[row]) continue;
-    rows.push(row);
-    codes.push(decisions[row]);
-    if (decisions[row] === RELABEL) names[row] = labels[chosen[row]];
+    kept.rows.push(row);
+    kept.codes.push(decisions[row]);
+    if (decisions[row] === RELABEL) kept.names[row] = labels[chosen[row]];
   }
   try {
-    if (rows.length) localStorage.setItem(STORAGE_KEY, JSON.stringify({ rows, codes, names }));
+    if (decided) localStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
     else localStorage.removeItem(STORAGE_KEY);
     unsaved = false;
   } catch {
@@ -130,14 +138,17 @@ function restore() {
   } catch {
     storageFails();
   }
-  for (let row = 0; row < N; row += 1) if (decisions[row]) put(row, 0, NONE);
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) put(row, { code: 0, to: NONE, alone: 0 });
   try {
     const kept = JSON.parse(text || '{"rows":[]}');
+    const isRow = (row) => Number.isInteger(row) && row >= 0 && row < N;
     kept.rows.forEach((row, at) => {
-      if (!Number.isInteger(row) || row < 0 || row >= N || !CODES[kept.codes[at]]) return;
-      if (kept.codes[at] === RELABEL && typeof kept.names[row] !== "string") return;
-      put(row, kept.codes[at], kept.codes[at] === RELABEL ? codeOfLabel(kept.names[row]) : NONE);
+      const code = kept.codes[at];
+      if (!isRow(row) || !CODES[code]) return;
+      if (code === RELABEL && typeof kept.names[row] !== "string") return;
+      put(row, { code, to: code === RELABEL ? codeOfLabel(kept.names[row]) : NONE, alone: 0 });
     });
+    for (const row of (kept.apart || []).filter(isRow)) put(row, { ...valueOf(row), alone: 1 });
   } catch {
     say("The decisions kept by the browser could not be read");
   }

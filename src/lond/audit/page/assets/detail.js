@@ -5,19 +5,17 @@ const SCORE_NAMES = {
   confidence: ["Confidence", "of the suggested label"],
   neighbour_margin: ["Neighbour margin", "how far the neighbours support the given label"],
   negative_margin: ["Negative margin", "how far the classifier stands behind it"],
-  foreign_score: ["Foreign score", "larger is more foreign"],
+  wrong_score: ["Wrong score", "chance that the label is wrong"],
+  foreign_score: ["Foreign score", "chance that it belongs to no class"],
   p_value: ["p-value", "share of known images with as high a score"],
 };
-let repeatedBy = null;
+let groupByRoot = null;
 
+// The other images of the same group, and an original that is not in the table.
 function repeatsOf(row) {
-  if (!repeatedBy) {
-    repeatedBy = new Map();
-    duplicateOf.forEach((original, repeat) => {
-      if (original !== NONE) repeatedBy.set(original, [...(repeatedBy.get(original) || []), repeat]);
-    });
-  }
-  return repeatedBy.get(row) || [];
+  groupByRoot ||= new Map(copyGroups.map((rows) => [rows[0], rows]));
+  const others = (groupByRoot.get(rootOfGroup[row]) || []).filter((other) => other !== row);
+  return duplicateOf[row] >= N ? [duplicateOf[row], ...others] : others;
 }
 
 // A small picture that leads to its image; ids of other tables are only named.
@@ -39,17 +37,17 @@ function choiceOfLabel(row) {
 
 function actionButtons(row) {
   const button = (text, key, code, kind) => make("button", {
-    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code],
+    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code], title: MEANINGS[code],
     onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
   }, make("span", { text }), make("kbd", { text: key }));
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button("Accept", "A", ACCEPT, "solid"), button("Reject", "R", REJECT, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
+    button("Accept", "A", ACCEPT, "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
 }
 
 function scoreTable(row) {
   const body = make("tbody");
   for (const [name, [title, means]] of Object.entries(SCORE_NAMES)) {
-    body.append(make("tr", {}, make("th", { scope: "row" }, title, make("small", { text: means })), make("td", { text: figure(scores[name][row]) })));
+    body.append(make("tr", {}, make("th", { scope: "row" }, term(title), make("small", { text: means })), make("td", { text: figure(scores[name][row]) })));
   }
   return make("table", { class: "scores" }, make("caption", { class: "hidden", text: "Scores" }), body);
 }
@@ -80,7 +78,8 @@ function renderDetail() {
     const reference = neighbours[row * neighbourWidth + at];
     if (reference !== NONE) near.push(reference);
   }
-  const repeats = [...(duplicateOf[row] === NONE ? [] : [duplicateOf[row]]), ...repeatsOf(row).slice(0, 12)];
+  const repeats = repeatsOf(row).slice(0, 12);
+  const oddities = qualityOf(row);
   const place = placeOfRow[row];
   detail.replaceChildren(
     make("div", { class: "sheet-head" },
@@ -93,7 +92,9 @@ function renderDetail() {
     actionButtons(row),
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),
-    ...(repeats.length ? [part("The same picture", make("div", { class: "links" }, ...repeats.map(link)))] : []),
+    ...(repeats.length ? [part("The same picture", make("div", { class: "links" }, ...repeats.map(link)),
+      isExactCopy(row) ? null : make("button", { class: "wide", "data-action": "apart", "aria-pressed": String(apart[row] > 0), text: "Not the same", onclick: () => setApart([row], !apart[row], apart[row] ? `The same picture after all: ${fileName(row)}` : `Not the same picture: ${fileName(row)}`) }))] : []),
+    ...(oddities.length ? [part("Picture quality", make("dl", { class: "oddities" }, ...oddities.flatMap((name) => [make("dt", { text: name }), make("dd", { text: explanationOf(name) })])))] : []),
     part("Scores", scoreTable(row)),
     part("File", make("p", { class: "path", dir: "auto", text: show(pathOf(row), 5000) }),
       ...(idOf(row) === pathOf(row) ? [] : [make("p", { class: "path quiet", dir: "auto", text: `id ${show(idOf(row), 5000)}` })])));

@@ -1,8 +1,11 @@
 // Which images are shown, in which order and in which groups.
 
-const filter = { verdicts: new Set(), given: "", suggested: "", decision: "", sureness: 0, text: "" };
-const arrangement = { sort: "surest", group: "class" };
-const ATTENTION = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]);
+const NO_FILTER = { verdicts: new Set(), given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
+// What the page begins with, and returns to on reset: the doubts, those first that most need a look.
+const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && counts[code])) };
+const START_ARRANGEMENT = { sort: "need", group: "" };
+const filter = { ...NO_FILTER };
+const arrangement = { ...START_ARRANGEMENT };
 let searchTimer = 0;
 let searchable = null;
 let pathRank = null;
@@ -11,10 +14,12 @@ function matches(row, words) {
   if (filter.verdicts.size && !filter.verdicts.has(verdict[row])) return false;
   if (filter.given !== "" && given[row] !== Number(filter.given)) return false;
   if (filter.suggested !== "" && suggested[row] !== Number(filter.suggested)) return false;
+  if (filter.quality && !(qualityBits[row] & filter.quality)) return false;
+  if (filter.range && binOf(scores[filter.range.score][row], filter.range) !== filter.range.bin) return false;
   // An unknown sureness passes only when none is asked.
   if (filter.sureness > 0 && !(scores.sureness[row] >= filter.sureness)) return false;
-  if (filter.decision === "undecided" && decisions[row]) return false;
-  if (filter.decision === "decided" && !decisions[row]) return false;
+  if (filter.decision === "undecided" && isDecided(row)) return false;
+  if (filter.decision === "decided" && !isDecided(row)) return false;
   if (CODES.indexOf(filter.decision) > 0 && CODES[decisions[row]] !== filter.decision) return false;
   return !words || searchable[row].includes(words);
 }
@@ -25,6 +30,7 @@ function sortKeys() {
     surest: [scores.sureness, -1], unsure: [scores.sureness, 1],
     foreign: [scores.foreign_score, -1], margin: [scores.neighbour_margin, 1],
   }[arrangement.sort];
+  if (arrangement.sort === "need") return Float64Array.from(rank);
   if (!signed) return ranksOfPaths();
   const [values, sign] = signed;
   for (let row = 0; row < N; row += 1) keys[row] = Number.isNaN(values[row]) ? Infinity : sign * values[row];
@@ -100,7 +106,7 @@ function refresh() {
     else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
   }
   $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
-  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + (filter.sureness > 0);
+  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + (filter.sureness > 0) + (filter.quality > 0) + (filter.range !== null);
   $("filters-active").textContent = active ? `(${active} active)` : "";
   $("open-bulk").disabled = !found.length;
   keepView();
@@ -139,10 +145,42 @@ function setFilter(changes, thenRefresh = true) {
   $("filter-sureness").value = Math.round(100 * filter.sureness);
   $("sureness-text").textContent = filter.sureness ? percent(filter.sureness) : "any";
   for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(filter.verdicts.has(Number(chip.dataset.code))));
+  for (const chip of $("quality-chips").children) if (chip.dataset.bit) chip.setAttribute("aria-pressed", String((filter.quality & Number(chip.dataset.bit)) > 0));
+  showRange();
   if (thenRefresh) refresh();
 }
 
-const NO_FILTER = { given: "", suggested: "", decision: "", sureness: 0, text: "" };
+function showRange() {
+  const { range } = filter;
+  $("range-chip").hidden = !range;
+  if (!range) return;
+  const name = SCORE_NAMES[range.score][0];
+  $("range-chip").textContent = `${name} ${endsOfBin(range)} ✕`;
+}
+
+const showAll = () => setFilter({ ...NO_FILTER });
+
+function reset() {
+  Object.assign(arrangement, START_ARRANGEMENT);
+  $("sort").value = arrangement.sort;
+  $("group").value = arrangement.group;
+  clearSelection();
+  setFilter({ ...START });
+  if ($("colour").value !== "verdict") { $("colour").value = "verdict"; $("colour").dispatchEvent(new Event("change")); }
+}
+
+function fillQualityChips() {
+  if (!qualityNames.length) return;
+  $("quality-chips").hidden = false;
+  $("quality-chips").append(make("span", { class: "chips-name" }, term("Picture quality", "quality")));
+  qualityNames.forEach((name, bit) => {
+    const images = qualityBits.reduce((sum, bits) => sum + ((bits >> bit) & 1), 0);
+    $("quality-chips").append(make("button", {
+      class: "chip", "data-bit": 1 << bit, "aria-pressed": "false", title: explanationOf(name),
+      onclick: () => setFilter({ quality: filter.quality ^ (1 << bit) }),
+    }, make("span", { text: show(name) }), make("span", { class: "number", text: number.format(images) })));
+  });
+}
 
 function fillClassChoices() {
   for (const [id, values] of [["filter-given", given], ["filter-suggested", suggested]]) {
@@ -168,6 +206,8 @@ function setUpFilters() {
       },
     }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(counts[code]) })));
   }
+  fillQualityChips();
+  $("range-chip").addEventListener("click", () => setFilter({ range: null }));
   fillClassChoices();
   on("labels", fillClassChoices);
   $("filter-given").addEventListener("change", (event) => setFilter({ given: event.target.value }));
@@ -181,8 +221,9 @@ function setUpFilters() {
   $("filter-text").addEventListener("change", settleFilters);
   $("sort").addEventListener("change", (event) => { arrangement.sort = event.target.value; refresh(); });
   $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
-  $("reset").addEventListener("click", () => setFilter({ ...NO_FILTER, verdicts: new Set() }));
+  $("reset").addEventListener("click", reset);
+  $("show-all").addEventListener("click", showAll);
   const kept = keptView();
-  setFilter(kept ? kept.filter : { verdicts: new Set(ATTENTION) }, false);
+  setFilter(kept ? kept.filter : { ...START }, false);
   if (kept) takeChoices(kept);
 }

@@ -97,7 +97,9 @@ function tileLabel(row) {
   const [from, to] = change(row);
   const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (Number.isFinite(scores.sureness[row])) parts.push(strengthInWords(row));
-  return `${parts.join(", ")}, ${decisionText(row)}`;
+  parts.push(...qualityOf(row), decisionText(row));
+  if (selected[row]) parts.push("selected");
+  return parts.join(", ");
 }
 
 function makeTile(place) {
@@ -109,7 +111,9 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), strengthInWords(row)].filter(Boolean).join("\n"), onclick: () => select(row, { open: true }) },
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  // The button lies over the picture and its caption; its name says all that they show.
+  const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
@@ -117,7 +121,8 @@ function makeTile(place) {
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: styleOf(verdictOf(row)).short ?? verdictOf(row) }),
         make("span", { class: "number", text: strength(row) }))),
     make("span", { class: "stamp" }));
-  tile.append(main,
+  tile.append(main, card,
+    make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
       make("button", { tabindex: "-1", class: "yes", "aria-label": "Accept", title: "Accept (A)", text: "✓", onclick: () => decideRow(row, ACCEPT) }),
       make("button", { tabindex: "-1", class: "no", "aria-label": "Reject", title: "Reject (R)", text: "✕", onclick: () => decideRow(row, REJECT) })));
@@ -126,19 +131,29 @@ function makeTile(place) {
   return tile;
 }
 
-const STAMPS = ["", "✓ accepted", "✕ rejected", "⇄ ", "■ foreign"];
+// A click opens, with Ctrl it selects or deselects, with Shift it selects all from the last one.
+function clickTile(event, row) {
+  if (event.shiftKey) { state.current = row; selectRange(row); return emit("current", {}); }
+  if (event.ctrlKey || event.metaKey) return toggleSelected(row);
+  anchor = row;
+  return select(row, { open: true });
+}
+
+const STAMPS = ["", "✓ accepted", "✕ rejected", "⇄ ", "■ foreign", "= kept"];
 
 function updateTile(tile) {
   const { row } = tile;
   const main = tile.firstChild;
   const isCurrent = row === state.current;
   tile.classList.toggle("current", isCurrent);
+  tile.classList.toggle("selected", selected[row] > 0);
+  tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
   main.setAttribute("aria-label", tileLabel(row));
-  main.lastChild.textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "");
+  tile.querySelector(".stamp").textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
 function rebuildGallery() {
@@ -153,7 +168,7 @@ function rebuildGallery() {
   measure();
   $("gallery-empty").hidden = state.view.length > 0;
   $("gallery-empty").replaceChildren(make("p", { text: emptyText() }),
-    make("button", { text: "Show all images", onclick: () => setFilter({ ...NO_FILTER, verdicts: new Set() }) }));
+    make("button", { text: "Show all images", onclick: showAll }));
   renderGallery();
   // Without a current tile in the list, the first one is where the Tab key enters.
   if (!document.querySelector('.tile .main[tabindex="0"]') && tiles.size) tiles.values().next().value.firstChild.tabIndex = 0;
@@ -213,12 +228,13 @@ function moveLine(direction) {
   return moveBy(other.start + Math.min(other.count - 1, start + column) - at);
 }
 
-const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign"];
+const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign", "Label kept"];
+const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "The verdict is wrong: leave the image as it is", "", "It belongs to no class: leave it out", "The given label is right"];
 
 function decideRow(row, code, label = NONE) {
   settleFilters();
-  if (code === ACCEPT && !leaves(row) && proposedLabel(row) === NONE) return say("There is no suggestion to accept: choose a label");
-  const outcome = code === RELABEL ? labelName(label) : code === ACCEPT ? proposal(row) : code === REJECT ? `stays ${labelName(given[row])}` : "";
+  if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
+  const outcome = code === RELABEL ? labelName(label) : code === ACCEPT ? proposal(row) : code === REJECT || code === KEEP ? `stays ${labelName(given[row])}` : "";
   const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;
   decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) {

@@ -22,26 +22,55 @@ function ticksOf({ low, high }) {
   return ticks;
 }
 
+// Which bar a value belongs to; the outer ones hold all that lies beyond.
+const binOf = (value, { low, high }) => Math.min(BINS - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * BINS)));
+
+function endsOfBin({ bin, low, high }) {
+  const edge = (at) => String(twoDigits(low + ((high - low) * at) / BINS)).replace("-", "−");
+  if (bin === 0) return `below ${edge(1)}`;
+  return bin === BINS - 1 ? `from ${edge(bin)} on` : `${edge(bin)} to ${edge(bin + 1)}`;
+}
+
 function binned(values, axis) {
   const lines = verdictNames.map(() => ({ bins: new Uint32Array(BINS), values: [] }));
   for (let row = 0; row < N; row += 1) {
     if (!Number.isFinite(values[row])) continue;
     const line = lines[verdict[row]];
-    line.bins[Math.min(BINS - 1, Math.max(0, Math.floor(axis.place(values[row]) * BINS)))] += 1;
+    line.bins[binOf(values[row], axis)] += 1;
     line.values.push(values[row]);
   }
   return lines;
 }
 
-function barsOf(name, { bins, values }, thresholdAt) {
+// One stop of the Tab key a line; arrows go from bar to bar.
+function moveAmongBars(event) {
+  const bars = [...event.currentTarget.querySelectorAll(".hit")];
+  const at = bars.indexOf(document.activeElement);
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: bars.length - 1 }[event.key];
+  if (event.key === "Enter" || event.key === " ") { event.preventDefault(); document.activeElement.dispatchEvent(new MouseEvent("click")); }
+  if (next === undefined || !bars[next]) return;
+  event.preventDefault();
+  bars.forEach((bar, place) => bar.setAttribute("tabindex", place === next ? "0" : "-1"));
+  bars[next].focus();
+}
+
+function barsOf(code, score, axis, { bins, values }, thresholdAt) {
+  const name = verdictNames[code];
   const tallest = Math.max(...bins);
   const middle = values.sort((a, b) => a - b)[values.length >> 1];
-  const bars = svg("svg", { viewBox: `0 0 ${BINS} 40`, preserveAspectRatio: "none", role: "img", "aria-label": `${name}: ${count(values.length, "image")}, median ${figure(middle)}` });
+  const bars = svg("svg", { viewBox: `0 0 ${BINS} 40`, preserveAspectRatio: "none", role: "group", "aria-label": `${name}: ${count(values.length, "image")}, median ${figure(middle)}` });
   bins.forEach((value, bin) => {
     if (!value) return;
     const tall = Math.max(1.2, (38 * value) / tallest);
-    bars.append(svg("rect", { x: bin + 0.08, y: 40 - tall, width: 0.84, height: tall }));
+    bars.append(svg("rect", { class: "bar", x: bin + 0.08, y: 40 - tall, width: 0.84, height: tall }));
+    const range = { score, bin, low: axis.low, high: axis.high };
+    const text = `${count(value, "image")}, ${SCORE_NAMES[score][0].toLowerCase()} ${endsOfBin(range)}`;
+    const hit = svg("rect", { class: "hit", x: bin, y: 0, width: 1, height: 40, role: "button", tabindex: bars.querySelector(".hit") ? "-1" : "0", "aria-label": text }, svg("title"));
+    hit.firstChild.textContent = `${name}: ${text}`;
+    hit.addEventListener("click", () => review({ verdicts: new Set([code]), range }));
+    bars.append(hit);
   });
+  bars.addEventListener("keydown", moveAmongBars);
   const x = BINS * thresholdAt;
   if (Number.isFinite(x)) bars.append(svg("line", { class: "threshold", x1: x, x2: x, y1: 0, y2: 40 }));
   bars.style.fill = `var(${styleOf(name).colour})`;
@@ -62,14 +91,15 @@ function axisLine(axis, threshold) {
   return [make("div", { class: "ticks" }, label), line];
 }
 
-function histogram(values, title, lead, threshold = NaN) {
+function histogram(score, lead, threshold = NaN) {
+  const values = scores[score];
   const known = Float64Array.from(values.filter(Number.isFinite)).sort();
   if (!known.length) return null;
   const axis = axisOf(known, threshold);
   const chart = make("div", { class: "histogram" });
   const lines = binned(values, axis);
-  for (const code of verdictsInOrder) if (lines[code].values.length) chart.append(...barsOf(verdictNames[code], lines[code], axis.place(threshold)));
+  for (const code of verdictsInOrder) if (lines[code].values.length) chart.append(...barsOf(code, score, axis, lines[code], axis.place(threshold)));
   for (const line of axisLine(axis, threshold)) chart.append(make("span"), line);
   const note = axis.isCut ? `${lead} The few values beyond the axis are counted at its ends.` : lead;
-  return make("section", { class: "block half" }, make("h3", { text: title }), make("p", { class: "lead", text: note }), chart);
+  return make("section", { class: "block half" }, make("h3", {}, term(SCORE_NAMES[score][0])), make("p", { class: "lead", text: note }), chart);
 }

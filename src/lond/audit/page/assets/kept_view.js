@@ -4,7 +4,8 @@ const VIEW_KEY = `${STORAGE_KEY}:view`;
 
 function keepView() {
   const verdicts = [...filter.verdicts].map((code) => verdictNames[code]);
-  const view = { filter: { ...filter, verdicts }, ...arrangement, colour: $("colour").value };
+  const quality = qualityNames.filter((_, bit) => filter.quality & (1 << bit));
+  const view = { filter: { ...filter, verdicts, quality }, ...arrangement, colour: $("colour").value };
   try { sessionStorage.setItem(VIEW_KEY, JSON.stringify(view)); } catch { /* a page without a memory begins anew */ }
 }
 
@@ -20,6 +21,8 @@ function keptView() {
       filter: {
         given: text("given"), suggested: text("suggested"), decision: text("decision"), text: text("text"),
         sureness: least > 0 && least <= 1 ? least : 0,
+        quality: qualityNames.reduce((bits, name, bit) => bits | ((kept.filter.quality || []).includes(name) ? 1 << bit : 0), 0),
+        range: scores[kept.filter.range?.score] && kept.filter.range.high > kept.filter.range.low ? kept.filter.range : null,
         verdicts: new Set(kept.filter.verdicts.map((name) => verdictNames.indexOf(name)).filter((code) => code >= 0)),
       },
     };

@@ -57,6 +57,14 @@ function drawRing(row, scale, unit) {
 
 const askMap = () => { if (!mapFrame) mapFrame = requestAnimationFrame(drawMap); };
 
+function mapExplanation() {
+  const { space = "the audit's features", kind = "" } = summary.map && typeof summary.map === "object" ? summary.map : {};
+  const how = { tsne: "Distances between far groups mean little (t-SNE).", pca: "It shows the two directions in which the images differ most (principal components)." }[kind] || "";
+  return make("div", { class: "hint" },
+    make("p", { text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out." }),
+    make("p", { text: `Each point is an image. Images lie close together where ${show(space, 80)} are alike; the labels play no part. A point amid another class may have a wrong label, a point far from all classes may be foreign. ${how}` }));
+}
+
 function setUpMap() {
   const panel = $("panel-map");
   if (!points || !N) {
@@ -73,7 +81,7 @@ function setUpMap() {
   const middle = (factor) => zoomAt(factor, canvas.width / 2, canvas.height / 2);
   mapParts.legend = make("ul", { class: "legend", "aria-label": "Colours of the given classes", hidden: true });
   const box = make("div", { class: "map-box" }, canvas, make("div", { class: "zoom" }, button("+", "Zoom in", () => middle(1.5)), button("−", "Zoom out", () => middle(1 / 1.5)), button("⤢", "Whole map", wholeMap)));
-  panel.append(box, mapParts.legend, make("p", { class: "hint", text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out." }));
+  panel.append(box, mapParts.legend, mapExplanation());
   mapParts.canvas = canvas;
   mapParts.context = canvas.getContext("2d");
   setUpPointer(canvas);

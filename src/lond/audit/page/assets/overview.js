@@ -4,7 +4,7 @@ const asList = (value) => (Array.isArray(value) ? value : []);
 const block = (title, lead, ...content) => make("section", { class: "block" }, make("h2", { text: title }), lead ? make("p", { class: "lead", text: lead }) : null, ...content);
 
 function review(changes) {
-  setFilter({ ...NO_FILTER, verdicts: new Set(), ...changes });
+  setFilter({ ...NO_FILTER, ...changes });
   openTab("review");
   $("tab-review").focus();
 }
@@ -29,6 +29,20 @@ function verdictCards() {
   return [strip, cards];
 }
 
+// What is odd about pictures; apart from the verdicts, because it is no judgement of the label.
+function qualitySection() {
+  const limits = summary.quality && typeof summary.quality === "object" ? summary.quality : {};
+  if (!qualityNames.length && !Object.keys(limits).length) return null;
+  const lead = make("p", { class: "lead" }, "Pictures that differ from the rest of the set. ", term("Quality", "quality"), " says nothing about the label.");
+  if (!qualityNames.length) return make("section", { class: "block" }, make("h2", { text: "Picture quality" }), make("p", { class: "quiet", text: "No picture stands out." }));
+  const line = (name, bit) => {
+    const images = qualityBits.reduce((sum, bits) => sum + ((bits >> bit) & 1), 0);
+    return make("li", {}, make("button", { class: "pairline", "data-quality": name, onclick: () => review({ quality: 1 << bit }) },
+      make("span", { class: "labels" }, make("b", { text: show(name) }), make("small", { text: ` ${explanationOf(name)}` })), make("span", { class: "number", text: number.format(images) })));
+  };
+  return make("section", { class: "block" }, make("h2", { text: "Picture quality" }), lead, make("ul", { class: "pairs quality-list" }, ...qualityNames.map(line)));
+}
+
 function confusions() {
   const stated = asList(summary.confusions).filter((pair) => pair && Number.isFinite(pair.images));
   if (stated.length) return stated.map((pair) => ({ from: String(pair.given ?? ""), to: String(pair.suggested ?? ""), images: pair.images }));
@@ -43,7 +57,8 @@ function confusions() {
 
 const openPair = (pair) => {
   const code = (name) => { const at = labels.indexOf(name); return at < 0 ? "" : String(at); };
-  review({ verdicts: new Set([verdictNames.indexOf("mislabelled")]), given: code(pair.from), suggested: code(pair.to) });
+  const group = code(pair.from) === "" || code(pair.to) === "" ? {} : { given: code(pair.from), suggested: code(pair.to) };
+  review({ verdicts: new Set([verdictNames.indexOf("mislabelled")]), ...group });
 };
 
 function confusionSection() {
@@ -88,8 +103,8 @@ function matrix(pairs) {
     }));
     return node;
   };
-  const head = make("tr", {}, make("th", { class: "corner" }, make("small", { text: "given ↓ suggested →" })), ...names.map((name) => make("th", { scope: "col" }, make("span", { dir: "auto", text: show(name, 24) }))));
-  const body = names.map((from) => make("tr", {}, make("th", { scope: "row", dir: "auto", text: show(from, 24) }), ...names.map((to) => cell(from, to))));
+  const head = make("tr", {}, make("th", { class: "corner" }, make("small", { text: "given ↓ suggested →" })), ...names.map((name) => make("th", { scope: "col" }, make("span", { dir: "auto", text: show(name, 24), title: show(name, 200) }))));
+  const body = names.map((from) => make("tr", {}, make("th", { scope: "row", dir: "auto", text: show(from, 24), title: show(from, 200) }), ...names.map((to) => cell(from, to))));
   const note = weight.size > names.length ? make("p", { class: "small", text: `The ${names.length} classes most involved, of ${number.format(weight.size)}.` }) : null;
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix of given and suggested labels" },
     make("table", { class: "matrix" }, make("caption", { class: "hidden", text: "Images by given and suggested label" }), make("thead", {}, head), make("tbody", {}, ...body)), note);
@@ -114,8 +129,8 @@ function textList(title, lead, texts) {
 
 function setUpOverview() {
   const histograms = [
-    histogram(scores.foreign_score, "Foreign score", "Larger is more foreign. Each line is scaled to its own tallest bar.", summary.threshold ?? NaN),
-    histogram(scores.neighbour_margin, "Neighbour margin", "How far the neighbours support the given label."),
+    histogram("foreign_score", "Larger is more foreign. Each line is scaled to its own tallest bar. Choose a bar to see its images.", summary.threshold ?? NaN),
+    histogram("neighbour_margin", "How far the neighbours support the given label. Choose a bar to see its images."),
   ].filter(Boolean);
   const problems = asList(summary.problems).map((problem) => (problem && typeof problem === "object" ? `${problem.id ?? "?"} — ${problem.reason ?? ""}` : plain(problem)));
   $("panel-overview").append(...[
@@ -125,6 +140,7 @@ function setUpOverview() {
     rateSection(),
     histograms.length ? make("section", { class: "halves", "aria-label": "Scores by verdict" }, ...histograms) : null,
     confusionSection(),
+    qualitySection(),
     textList("Problems", "Rows that could not be used.", problems),
     textList("Leaks", "The same picture in sets that should be apart.", asList(summary.leaks).map(plain)),
   ].filter(Boolean));
@@ -138,7 +154,7 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because the most suspicious come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "The percentage of an image is the confidence of its suggested label. Images judged foreign show a p-value instead: the share of known images with as high a foreign score. It is no probability of being foreign; for sorting and filtering 1 − p stands in the place of the confidence.",
+    "The percentage of an image is the confidence of its verdict: how likely the suggested label is the true one, or how likely the image is foreign.",
     "Doubts are the images judged mislabelled, foreign or duplicate conflict; the list shows them at first, and the progress at the top counts them. You may decide on any other image as well.",
     "Decisions are kept in this browser under a fingerprint of the table. They leave it only when you download them.",
   ];

@@ -1,10 +1,11 @@
 // What holds the parts together: tabs, keys, dialogs.
 
-const TABS = ["overview", "review", "map", "about"];
+const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject it, keep the given label"],
-  ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
-  ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "close"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject it: the image stays as it is"],
+  ["G", "keep: the given label is right"], ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
+  ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
+  ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
 ];
 
 function openTab(tab) {
@@ -17,6 +18,7 @@ function openTab(tab) {
   }
   const working = tab === "review" || tab === "map";
   $("workspace").hidden = !working;
+  hideExplanation();
   $("sort-field").hidden = $("group-field").hidden = tab === "map";
   $("colour-field").hidden = tab !== "map" || !points;
   $("tip").hidden = true;
@@ -26,6 +28,7 @@ function openTab(tab) {
     if (state.current !== NONE && placeOfRow[state.current] !== NONE) { reveal(placeOfRow[state.current]); renderGallery(); }
   }
   if (tab === "map") askMap();
+  if (tab === "copies") renderCopies();
   try { history.replaceState(null, "", `#${tab}`); } catch { /* some hosts of pages forbid it; the tab opens all the same */ }
 }
 
@@ -58,11 +61,13 @@ const goTo = (step) => { if (step?.rows.length === 1 && placeOfRow[step.rows[0]]
 
 const ACTIONS = {
   j: () => moveBy(1), k: () => moveBy(-1),
-  a: () => onCurrent((row) => decideRow(row, ACCEPT)), r: () => onCurrent((row) => decideRow(row, REJECT)),
-  f: () => onCurrent((row) => decideRow(row, MARK_FOREIGN)), c: () => onCurrent((row) => decisions[row] && decideRow(row, 0)),
-  l: () => onCurrent(() => { detail.classList.add("open"); $("relabel").focus(); }),
+  a: () => decideBoth(ACCEPT), r: () => decideBoth(REJECT), g: () => decideBoth(KEEP), f: () => decideBoth(MARK_FOREIGN),
+  c: () => (selectedCount ? decideSelected(0) : onCurrent((row) => decisions[row] && decideRow(row, 0))),
+  l: () => (selectedCount ? $("relabel-selected").focus() : onCurrent(() => { detail.classList.add("open"); $("relabel").focus(); })),
+  x: () => onCurrent(toggleSelected),
 };
 const onCurrent = (act) => (state.current === NONE ? moveBy(0) : act(state.current));
+const decideBoth = (code) => (selectedCount ? decideSelected(code) : onCurrent((row) => decideRow(row, code)));
 const GALLERY_KEYS = {
   ArrowRight: () => moveBy(1), ArrowLeft: () => moveBy(-1), ArrowDown: () => moveLine(1), ArrowUp: () => moveLine(-1),
   Home: () => moveBy(-N), End: () => moveBy(N),
@@ -74,19 +79,29 @@ function onKey(event) {
   const typing = event.target.closest?.("input, select, textarea");
   if ((event.ctrlKey || event.metaKey) && !event.altKey && !typing) {
     const key = event.key.toLowerCase();
+    if (key === "a" && isWorking()) { event.preventDefault(); selectShown(); }
     if (key === "z" || key === "y") { event.preventDefault(); goTo(key === "y" || event.shiftKey ? redo() : undo()); }
     return;
   }
   if (event.key === "Escape" && detail.classList.contains("open")) { closeDetail(); return; }
+  if (event.key === "Escape" && selectedCount && !typing) { clearSelection(); return; }
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   if (typing) { if (event.key === "Escape") event.target.blur(); return; }
   if (runKey(event)) event.preventDefault();
 }
 
+const isWorking = () => state.tab === "review" || state.tab === "map";
+
 function runKey(event) {
-  const working = state.tab === "review" || state.tab === "map";
+  const working = isWorking();
   const inGallery = state.tab === "review" && (gallery.contains(event.target) || event.target === document.body);
-  if (inGallery && GALLERY_KEYS[event.key]) { GALLERY_KEYS[event.key](); return true; }
+  if (inGallery && GALLERY_KEYS[event.key]) {
+    if (event.shiftKey && anchor === NONE) anchor = state.current;
+    GALLERY_KEYS[event.key]();
+    if (event.shiftKey) selectRange(state.current);
+    else anchor = state.current;
+    return true;
+  }
   if (!$("keys-on").checked) return false;
   const key = event.key.toLowerCase();
   if (event.key === "?") { $("help").showModal(); return true; }
@@ -101,7 +116,7 @@ let bulkFound = [];
 function bulkRows() {
   settleFilters();
   const least = Number($("bulk-sureness").value) / 100;
-  return state.view.filter((row) => !decisions[row] && scores.sureness[row] >= least && (leaves(row) || proposedLabel(row) !== NONE));
+  return state.view.filter((row) => !decisions[row] && scores.sureness[row] >= least && canAccept(row));
 }
 
 function highestP(rows) {
@@ -136,18 +151,24 @@ function setUpDialogs() {
   $("download-all").addEventListener("click", () => download(false));
   $("download-decided").addEventListener("click", () => download(true));
   $("clear").addEventListener("click", () => {
-    const rows = Int32Array.from({ length: N }, (_, row) => row).filter((row) => decisions[row]);
+    const rows = Int32Array.from({ length: N }, (_, row) => row).filter(isDecided);
     $("decisions").close();
-    decide(rows, 0, NONE, `Forgot ${count(rows.length, "decision")}`);
+    takeStep(rows, () => ({ code: 0, to: NONE, alone: 0 }), `Forgot ${count(rows.length, "decision")}`);
   });
-  $("import").addEventListener("change", async (event) => {
-    const [file] = event.target.files;
-    event.target.value = "";
+  const load = async (file) => {
     if (!file) return;
     const text = await file.text();
     $("decisions").close();
     importText(text);
+  };
+  $("import").addEventListener("change", (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    load(file);
   });
+  // A file of decisions may also be dropped anywhere on the page.
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => { event.preventDefault(); load(event.dataTransfer?.files[0]); });
   // A click beside a dialog closes it.
   for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 }
@@ -172,8 +193,10 @@ function start() {
   setUpTabs();
   setUpFilters();
   setUpGallery();
+  setUpSelection();
   setUpDetail();
   setUpMap();
+  setUpCopies();
   setUpOverview();
   setUpAbout();
   setUpDialogs();

@@ -2,7 +2,7 @@
 
 const isRate = (rate) => rate && Number.isFinite(rate.estimate);
 const RATE_KINDS = [
-  { kind: "closed", verdict: "mislabelled", name: "Wrong labels", among: "among known images", colour: "--mislabelled" },
+  { kind: "closed", verdict: "mislabelled", name: "Wrong labels", among: "among all images", colour: "--mislabelled" },
   { kind: "open", verdict: "foreign", name: "Foreign images", among: "among all images", colour: "--foreign" },
 ];
 // An interval wider than this says nothing that a person could use.
@@ -37,15 +37,17 @@ function rateText(rate) {
   return make("span", { class: "number", text: "too few images to tell", title: rateNumbers(rate) });
 }
 
+const amongWords = (among) => (among.includes("known") ? ["among ", term("known"), " images"] : [among]);
+
 function rateSection() {
   const rates = summary.rates;
   const byGiven = asList(rates?.by_class);
   if (!rates || (!isRate(rates.closed) && !isRate(rates.open) && !byGiven.length)) return null;
   const line = ({ kind, verdict: name, name: title, among, colour }) => make("div", { class: "rate" },
-    make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", { text: ` ${among}` }))),
+    make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", {}, " ", ...amongWords(among)))),
     interval(rates[kind], colour), rateText(rates[kind]));
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
-  const section = block("Estimated rates", "The dot is the estimate, the bar the interval that it leaves open.", overall);
+  const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."), overall);
   if (byGiven.length) section.append(rateTable(byGiven));
   return section;
 }
@@ -53,7 +55,12 @@ function rateSection() {
 function rateTable(byGiven) {
   const cell = (entry, { kind, name, colour }) => make("td", {},
     make("div", { class: "with-track", "data-name": name }, interval(entry[kind], colour), rateText(entry[kind])));
-  const line = (entry) => make("tr", {}, make("th", { scope: "row", dir: "auto", text: show(entry.class, 60) }),
+  const nameOfClass = (entry) => {
+    const code = labels.indexOf(String(entry.class));
+    const text = { dir: "auto", text: show(entry.class, 60), title: show(entry.class, 200) };
+    return code < 0 ? make("span", text) : make("button", { ...text, class: "class-link", "data-class": code, onclick: () => review({ given: String(code) }) });
+  };
+  const line = (entry) => make("tr", {}, make("th", { scope: "row" }, nameOfClass(entry)),
     make("td", { class: "number", "data-name": "Images", text: Number.isFinite(entry.images) ? number.format(entry.images) : "–" }),
     ...RATE_KINDS.map((kind) => cell(entry, kind)));
   const body = make("tbody", {}, ...byGiven.slice(0, 12).map(line));

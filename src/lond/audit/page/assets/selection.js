@@ -1,0 +1,172 @@
+// Several images at once: chosen by click, key, drag or filter, and decided on together.
+
+const selected = new Uint8Array(N);
+let selectedCount = 0;
+// Where a range begins.
+let anchor = NONE;
+
+const selectedRows = () => state.view.filter((row) => selected[row]);
+
+function mark(row, isIn) {
+  selectedCount += (isIn ? 1 : 0) - selected[row];
+  selected[row] = isIn ? 1 : 0;
+}
+
+function clearSelection() {
+  selected.fill(0);
+  selectedCount = 0;
+  emit("selected");
+}
+
+function toggleSelected(row) {
+  mark(row, !selected[row]);
+  anchor = row;
+  emit("selected");
+}
+
+// All places from the anchor to a row; other selected images stay selected.
+function selectRange(row) {
+  const from = anchor === NONE || placeOfRow[anchor] === NONE ? placeOfRow[row] : placeOfRow[anchor];
+  if (anchor === NONE) anchor = row;
+  const [low, high] = [Math.min(from, placeOfRow[row]), Math.max(from, placeOfRow[row])];
+  for (let place = low; place <= high; place += 1) mark(state.view[place], true);
+  emit("selected");
+}
+
+function selectShown() {
+  settleFilters();
+  for (const row of state.view) mark(row, true);
+  emit("selected");
+}
+
+const canAccept = (row) => leaves(row) || proposedLabel(row) !== NONE;
+
+function decideSelected(code, label = NONE) {
+  settleFilters();
+  const rows = selectedRows();
+  const able = code === ACCEPT ? rows.filter(canAccept) : code ? rows : rows.filter((row) => decisions[row]);
+  if (!able.length) return say(code ? "None of these images has a suggestion to accept" : "None of these images has a decision to take back");
+  const without = code === ACCEPT && able.length < rows.length ? `; ${count(rows.length - able.length, "image")} without a suggestion stay undecided` : "";
+  clearSelection();
+  return decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${without}`);
+}
+
+// Places of the list whose tiles touch a rectangle of the board.
+function placesIn(left, top, right, bottom) {
+  const places = [];
+  const [wide, tall] = [layout.side + GAP, layout.side + CAPTION + GAP];
+  const firstColumn = Math.max(0, Math.ceil((left - wide) / wide));
+  const lastColumn = Math.min(layout.columns - 1, Math.floor((right - GAP) / wide));
+  for (const block of layout.blocks) {
+    const lines = Math.ceil(block.count / layout.columns);
+    if (block.y + lines * tall < top) continue;
+    if (block.y > bottom) break;
+    const firstLine = Math.max(0, Math.ceil((top - block.y - layout.side - CAPTION) / tall));
+    const lastLine = Math.min(lines - 1, Math.floor((bottom - block.y) / tall));
+    for (let line = firstLine; line <= lastLine; line += 1) {
+      for (let column = firstColumn; column <= lastColumn; column += 1) {
+        const at = line * layout.columns + column;
+        if (at < block.count) places.push(block.start + at);
+      }
+    }
+  }
+  return places;
+}
+
+const onBoard = ({ clientX, clientY }) => {
+  const box = board.getBoundingClientRect();
+  return { x: clientX - box.left, y: clientY - box.top };
+};
+
+// A frame drawn with the mouse; at the edges of the gallery the list scrolls.
+function setUpDrag() {
+  const frame = make("div", { class: "frame", hidden: true });
+  board.append(frame);
+  let drag = null;
+  const draw = () => {
+    const to = onBoard(drag.last);
+    const [left, right] = [Math.min(drag.from.x, to.x), Math.max(drag.from.x, to.x)];
+    const [top, bottom] = [Math.min(drag.from.y, to.y), Math.max(drag.from.y, to.y)];
+    Object.assign(frame.style, { left: `${left}px`, top: `${top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
+    selected.set(drag.before);
+    selectedCount = drag.beforeCount;
+    for (const place of placesIn(left, top, right, bottom)) mark(state.view[place], true);
+    emit("selected");
+  };
+  const roll = () => {
+    if (!drag?.active) return;
+    const box = gallery.getBoundingClientRect();
+    const over = Math.max(0, drag.last.clientY - box.bottom + 24) - Math.max(0, box.top + 24 - drag.last.clientY);
+    if (over) { gallery.scrollTop += Math.sign(over) * Math.min(30, Math.abs(over) / 2); draw(); }
+    requestAnimationFrame(roll);
+  };
+  const begin = (event) => {
+    const adds = event.shiftKey || event.ctrlKey || event.metaKey;
+    if (!adds) clearSelection();
+    Object.assign(drag, { active: true, before: selected.slice(), beforeCount: selectedCount });
+    frame.hidden = false;
+    gallery.setPointerCapture(event.pointerId);
+    requestAnimationFrame(roll);
+  };
+  gallery.addEventListener("pointerdown", (event) => {
+    // Fingers scroll; and right of the content lies the scroll bar.
+    if (event.button || event.pointerType === "touch" || event.target.closest(".quick, .pick")) return;
+    if (event.clientX > gallery.getBoundingClientRect().left + gallery.clientWidth) return;
+    drag = { from: onBoard(event), first: event, last: event, active: false };
+  });
+  gallery.addEventListener("pointermove", (event) => {
+    if (!drag) return;
+    drag.last = event;
+    if (!drag.active && Math.hypot(event.clientX - drag.first.clientX, event.clientY - drag.first.clientY) > 8) begin(event);
+    if (drag.active) draw();
+  });
+  const end = () => {
+    if (drag?.active) {
+      frame.hidden = true;
+      // The click that ends a drag is none.
+      const stop = (event) => { event.stopPropagation(); event.preventDefault(); };
+      gallery.addEventListener("click", stop, { capture: true });
+      setTimeout(() => gallery.removeEventListener("click", stop, { capture: true }), 0);
+    }
+    drag = null;
+  };
+  for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, end);
+}
+
+const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Reject", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
+
+function fillSelectionBar() {
+  const choice = make("select", { id: "relabel-selected", "aria-label": "Another label for the selected images" },
+    make("option", { value: "", text: "Another label…" }), ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
+  choice.addEventListener("change", () => choice.value !== "" && decideSelected(RELABEL, Number(choice.value)));
+  $("selection-actions").replaceChildren(
+    ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
+      "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: MEANINGS[code], onclick: () => decideSelected(code),
+    }, make("span", { text }), make("kbd", { text: key }))),
+    choice,
+    make("button", { class: "quiet", id: "deselect", "aria-label": "Deselect", title: "Deselect (Esc)", "aria-keyshortcuts": "Escape", text: "✕", onclick: () => { clearSelection(); focusCurrent(); } }));
+}
+
+function showSelection() {
+  $("selection").hidden = !selectedCount;
+  $("selection-text").textContent = selectedCount ? `${number.format(selectedCount)} selected` : "";
+  document.body.classList.toggle("selecting", selectedCount > 0);
+  if ($("relabel-selected")) $("relabel-selected").value = "";
+  tiles.forEach(updateTile);
+}
+
+function setUpSelection() {
+  fillSelectionBar();
+  setUpDrag();
+  on("labels", fillSelectionBar);
+  on("selected", showSelection);
+  $("select-shown").addEventListener("click", selectShown);
+  // What is filtered out is not decided on unseen.
+  on("view", () => {
+    $("select-shown").disabled = !state.view.length;
+    $("select-shown").textContent = `Select all ${number.format(state.view.length)}`;
+    if (!selectedCount) return;
+    for (let row = 0; row < N; row += 1) if (selected[row] && !state.passes[row]) mark(row, false);
+    emit("selected");
+  });
+}

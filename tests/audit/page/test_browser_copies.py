@@ -1,0 +1,102 @@
+"""Copies side by side: conflicting labels, one label, and pictures that are not the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit.page.page_samples import CLASSES, make_page
+from audit.page.page_visits import written
+
+pytestmark = pytest.mark.slow
+
+COPIES = {3: 1, 5: 4, 8: 7, 9: 7, 11: 10}
+"""Row -> row that it repeats: a conflict, one label, a group of three, exact copies."""
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Path:
+    page = make_page(14)
+    labels = ["cat"] * 14
+    labels[3] = labels[9] = "dog"
+    conflicts = {1, 3, 7, 8, 9}
+    table = replace(
+        page.table,
+        verdict=tuple("duplicate conflict" if row in conflicts else "clean" for row in range(14)),
+        label=tuple(labels),
+        duplicate_of=tuple(page.table.id[COPIES[row]] if row in COPIES else "" for row in range(14)),
+        copy=tuple("" if row not in COPIES else "exact" if row == 11 else "near" for row in range(14)),
+    )
+    return written(tmp_path, replace(page, table=table))
+
+
+def group(seen: Any, first: int) -> Any:
+    return seen.page.locator(f'.copy-group[data-group="{first}"]')
+
+
+def test_groups_stand_side_by_side_those_in_conflict_first(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    firsts = seen.page.locator(".copy-group").evaluate_all("(nodes) => nodes.map((node) => node.dataset.group)")
+    assert firsts == ["1", "7", "4", "10"]
+    assert "4 groups" in seen.text("#copies-count") and "2 with different labels" in seen.text("#copies-count")
+    assert group(seen, 7).locator(".member").count() == 3 and "labels differ: cat, dog" in group(seen, 7).inner_text()
+    assert "all cat" in group(seen, 4).inner_text() and "exact copies" in group(seen, 10).inner_text()
+    tops = group(seen, 7).locator(".member").evaluate_all("(nodes) => nodes.map((node) => node.offsetTop)")
+    assert len(set(tops)) == 1
+    assert group(seen, 10).locator("[data-apart-of]").count() == 0
+    for kind, expected in (("differ", 2), ("same", 2), ("near", 3), ("all", 4)):
+        seen.page.select_option("#copies-kind", kind)
+        assert seen.page.locator(".copy-group").count() == expected, kind
+
+
+def test_not_the_same_is_an_answer_that_travels(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    page = seen.page
+    page.click('[data-apart-of="3"]')
+    assert group(seen, 1).locator('[aria-pressed="true"]').count() == 2
+    assert group(seen, 1).get_attribute("data-settled") == "true" and seen.text("#progress-text").startswith("2 of 5")
+    page.locator('[data-apart-of="9"]').focus()
+    page.keyboard.press("Enter")
+    assert group(seen, 7).locator('[aria-pressed="true"]').count() == 1
+    assert page.evaluate("document.activeElement.dataset.apartOf") == "9"
+    content, rows = seen.download("#download-decided")
+    assert [(row["id"][-5:-4], row["decision"], row["not_a_copy"]) for row in rows] == [
+        ("1", "", "yes"),
+        ("3", "", "yes"),
+        ("9", "", "yes"),
+    ]
+    page.keyboard.press("u")
+    assert group(seen, 7).locator('[aria-pressed="true"]').count() == 0
+    other = visit(copies, "copies")
+    other.import_text(content)
+    assert "Loaded 3 decisions" in other.said() and other.download("#download-decided")[0] == content
+    other.page.reload()
+    other.page.wait_for_selector("html[data-ready]")
+    assert group(other, 7).locator('[aria-pressed="true"]').count() == 1
+
+
+def test_one_label_for_all_settles_a_conflict(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    dog = CLASSES.index("dog")
+    group(seen, 7).locator(f'[data-all-are="{dog}"]').click()
+    rows = {row["id"][-6:-4]: row for row in seen.download("#download-decided")[1]}
+    assert {name: (row["decision"], row["new_label"]) for name, row in rows.items()} == {
+        "07": ("relabel", "dog"),
+        "08": ("relabel", "dog"),
+        "09": ("keep", "dog"),
+    }
+    group(seen, 7).locator("[data-all-apart]").click()
+    assert group(seen, 7).locator('.member[data-apart="true"]').count() == 3
+    group(seen, 7).locator(".show-image").first.click()
+    assert seen.page.is_visible("#panel-review") and "The same picture" in seen.text("#detail")
+    seen.page.click('#detail [data-action="apart"]')
+    assert "not the same picture" not in seen.text("#detail .decision")
+
+
+def test_a_page_without_copies_says_so(visit: Any, tmp_path: Path) -> None:
+    page = make_page(20)
+    table = replace(page.table, duplicate_of=("",) * 20, copy=())
+    seen = visit(written(tmp_path, replace(page, table=table)), "copies")
+    assert "No image repeats another." in seen.text("#panel-copies")

@@ -1,0 +1,177 @@
+"""Many images at once: selected by click, key, frame or filter, and decided on together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit.page.page_samples import CLASSES, make_table
+from audit.page.page_visits import ROWS
+
+pytestmark = pytest.mark.slow
+DOUBTS = ("mislabelled", "foreign", "duplicate conflict")
+
+
+def selected(seen: Any) -> int:
+    text = seen.page.text_content("#selection-text")
+    return int(text.split()[0].replace(",", "")) if text else 0
+
+
+def click(seen: Any, number: int, *keys: str) -> None:
+    seen.page.locator(".tile .main").nth(number).click(modifiers=list(keys))
+
+
+def test_clicks_select_a_range_and_single_images(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    assert not seen.page.is_visible("#selection")
+    click(seen, 1)
+    assert selected(seen) == 0
+    click(seen, 4, "Shift")
+    assert selected(seen) == 4 and ["selected" in label for label in seen.tiles()[:6]] == [False, *[True] * 4, False]
+    click(seen, 6, "Control")
+    click(seen, 2, "Control")
+    assert selected(seen) == 4
+    click(seen, 8, "Shift")
+    # From the image that was clicked last.
+    assert selected(seen) == 9 - 1
+    seen.page.click("#deselect")
+    assert selected(seen) == 0 and not seen.page.is_visible("#selection")
+    seen.page.locator(".tile").nth(3).hover()
+    seen.page.locator(".tile .pick").nth(3).click()
+    assert selected(seen) == 1 and seen.page.locator('.pick[aria-checked="true"]').count() == 1
+
+
+def test_a_frame_selects_what_it_touches_and_scrolls(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    boxes = [page.locator(".tile .main").nth(number).bounding_box() for number in (0, 1)]
+    page.mouse.move(boxes[0]["x"] + 60, boxes[0]["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(boxes[1]["x"] + 30, boxes[1]["y"] + 90, steps=4)
+    page.mouse.up()
+    assert selected(seen) == 2 and page.locator(".frame").is_hidden()
+    assert page.locator(".tile.current").count() == 0
+    gallery = page.locator("#gallery").bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(boxes[1]["x"] + boxes[1]["width"] + 5, boxes[1]["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(gallery["x"] + gallery["width"] - 30, gallery["y"] + gallery["height"] + 30, steps=4)
+    seen.until("document.querySelector('#gallery').scrollTop > 300")
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    assert selected(seen) > 8
+    page.mouse.move(boxes[0]["x"] + 20, gallery["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(boxes[0]["x"] + 40, gallery["y"] + 120, steps=4)
+    page.mouse.up()
+    assert selected(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "key", "word"),
+    [("accept", "a", "accept"), ("reject", "r", "reject"), ("keep", "g", "keep"), ("foreign", "f", "foreign")],
+)
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+def test_decides_on_all_that_the_filters_leave(
+    visit: Any, usual: Path, action: str, key: str, word: str, how: str
+) -> None:
+    seen, table = visit(usual), make_table(ROWS)
+    page = seen.page
+    page.click("#show-all")
+    page.locator("#chips .chip", has_text="mislabelled").click()
+    page.select_option("#filter-given", str(CLASSES.index("cat")))
+    expected = [
+        name
+        for name, label, verdict in zip(table.id, table.label, table.verdict, strict=True)
+        if (label, verdict) == ("cat", "mislabelled")
+    ]
+    if how == "mouse":
+        page.click("#select-shown")
+        assert selected(seen) == len(expected)
+        page.click(f'[data-selection="{action}"]')
+    else:
+        page.locator(".tile .main").first.focus()
+        page.keyboard.press("Control+a")
+        page.keyboard.press(key)
+    assert selected(seen) == 0
+    rows = seen.download("#download-decided")[1]
+    assert [row["id"] for row in rows] == expected and {row["decision"] for row in rows} == {word}
+    page.click("#undo")
+    assert seen.text("#progress-text").startswith("0 of")
+
+
+def test_selects_and_decides_by_keyboard_alone(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    page.locator(".tile .main").first.focus()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    assert selected(seen) == 3
+    page.keyboard.press("Shift+ArrowDown")
+    more = selected(seen)
+    assert more > 3
+    page.keyboard.press("l")
+    assert page.evaluate("document.activeElement.id") == "relabel-selected"
+    page.select_option("#relabel-selected", str(CLASSES.index("frog")))
+    assert seen.said().startswith(f"Relabelled as frog: {more} images")
+    page.locator(".tile .main").first.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("c")
+    assert seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Escape")
+    assert selected(seen) == 0
+    page.keyboard.press("u")
+    assert seen.text("#progress-text").startswith(f"{more} of")
+
+
+def test_accepting_leaves_images_without_a_suggestion_undecided(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    page.click("#show-all")
+    page.click("#select-shown")
+    assert selected(seen) == ROWS
+    page.click('[data-selection="accept"]')
+    assert seen.said().startswith("Accepted: ")
+    page.click("#undo")
+    assert seen.text("#decisions-text") == "" or "no image" in page.text_content("#decisions-text")
+
+
+def test_what_is_filtered_out_is_no_longer_selected(visit: Any, usual: Path) -> None:
+    seen, table = visit(usual), make_table(ROWS)
+    seen.page.click("#select-shown")
+    assert selected(seen) == sum(verdict in DOUBTS for verdict in table.verdict)
+    seen.page.locator("#chips .chip", has_text="mislabelled").click()
+    assert selected(seen) == sum(verdict in DOUBTS[1:] for verdict in table.verdict)
+
+
+def test_reset_restores_the_start(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    start = seen.tiles(), seen.text("#shown"), page.input_value("#sort"), page.input_value("#group")
+    assert start[2:] == ("need", "")
+    page.click("#show-all")
+    assert seen.text("#shown") == f"All {ROWS:,} images"
+    page.locator("#chips .chip", has_text="clean").click()
+    page.locator("#quality-chips .chip", has_text="dark").click()
+    page.select_option("#sort", "path")
+    page.select_option("#group", "class")
+    page.fill("#filter-text", "img_0")
+    page.fill("#filter-sureness", "40")
+    page.click("#select-shown")
+    page.click("#reset")
+    assert (seen.tiles(), seen.text("#shown"), page.input_value("#sort"), page.input_value("#group")) == start
+    assert page.input_value("#filter-text") == "" and selected(seen) == 0
+
+
+def test_needs_a_look_first_follows_the_order_of_the_table(visit: Any, usual: Path) -> None:
+    from lond.audit.page.columns import suspicion_order
+
+    seen, table = visit(usual), make_table(ROWS)
+    order = [row for row in suspicion_order(table) if table.verdict[row] in DOUBTS[:2]][:8]
+    for conflict in seen.page.locator("#chips .chip", has_text="duplicate").all():
+        conflict.click()
+    assert [label.split(",")[0] for label in seen.tiles()[:8]] == [table.id[row].split("/")[1] for row in order]
