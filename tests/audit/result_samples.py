@@ -33,7 +33,22 @@ def one_image(verdict: str = "mislabelled") -> Audit:
     """Return an audit of one image that nothing is known of but its verdict."""
     none = (math.nan,)
     table = AuditTable(
-        *(("a.png",), ("a.png",), ("cat",), (verdict,), ("dog",), none, none, none, none, none, ("",), ("",), ((),))
+        *(
+            ("a.png",),
+            ("a.png",),
+            ("cat",),
+            (verdict,),
+            ("dog",),
+            none,
+            none,
+            none,
+            none,
+            none,
+            none,
+            ("",),
+            ("",),
+            ((),),
+        )
     )
     summary = {"rates": {"closed": None, "open": None, "by_class": []}, "threshold": None}
     return Audit("one", table, ("cat", "dog"), summary, [(math.nan, math.nan)], lambda row: None)

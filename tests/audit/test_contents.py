@@ -48,7 +48,7 @@ def test_rows_are_chosen_by_verdict_and_label_surest_first(found: AuditContents)
     assert len(found.select()) == 300
     assert found.select(Verdict.UNLABELLED, "").verdict == found.select(label="").verdict
     foreign = found.select("foreign")
-    assert list(foreign.p_value) == sorted(foreign.p_value)
+    assert list(foreign.confidence) == sorted(foreign.confidence, reverse=True)
 
 
 def test_what_is_not_known_comes_last(found: AuditContents) -> None:

@@ -56,6 +56,8 @@ def small() -> AuditTable:
         negative_margin=(-0.25, math.inf, 0.0),
         duplicate_of=("", "", "a"),
         neighbours=(("b", "c"), ("a",), ()),
+        copy=("", "", "near"),
+        quality=((), ("dark", "odd shape"), ()),
     )
 
 
@@ -167,3 +169,15 @@ def test_rows_and_take() -> None:
     assert [row["id"] for row in table.rows()] == ["a", "b", "c"]
     assert table.take([2, 0]).neighbours == ((), ("b", "c"))
     assert len(table.take([])) == 0
+
+
+def test_tables_of_older_versions_lack_columns(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("id,label,verdict,suggested_label,confidence\na,cat,clean,cat,0.9\n")
+    old = read_csv(tmp_path / "old.csv")
+    assert old.copy == ("",) and old.quality == ((),) and old.neighbours == ((),)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_parquet(tmp_path / "new.parquet", small())
+    parquet.write_table(
+        parquet.read_table(tmp_path / "new.parquet").drop_columns(["copy", "quality"]), tmp_path / "old.parquet"
+    )
+    assert read_parquet(tmp_path / "old.parquet").quality == ((),) * 3

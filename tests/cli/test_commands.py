@@ -166,7 +166,7 @@ def test_npz_and_csv(tmp_path: Path, lond: Call) -> None:
     assert code == 0
     assert "accuracy" in out
     code, _, err = lond("train", tmp_path / "data.csv", "--out", tmp_path / "csv", *QUICK)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "training: standard\n")
     code, out, _ = lond(
         "predict", tmp_path / "csv", tmp_path / "data.csv", "--out", tmp_path / "p.csv", "--threshold", 0.5
     )

@@ -80,7 +80,7 @@ def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> 
     options = ["--method", "standard", "--epochs", 1, "--threads", 1, "--set", "net.width=0.125"]
     options += ["--set", "data.read.num_workers=0"]
     code, out, err = lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "training: standard\n")
     assert "verdicts on 24 images: " in out and "left out: 1 files or folders" in out
     assert out.rstrip().endswith("[red]run") and "finished already" not in out
     assert "finished already" in lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)[1]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
 from PIL import Image
 
 from lond.audit.page.columns import sureness
@@ -27,6 +28,8 @@ class AuditContents:
     summary: dict[str, Any]
     positions: list[tuple[float, float]] | None
     thumbnail: Callable[[int], Image.Image | None]
+    embeddings: NDArray[Any] | None = None
+    """Features ``(N, D)`` that the images were judged by, zeros for unreadable ones; None for an audit read back."""
 
     def __len__(self) -> int:
         """Return the number of images."""

@@ -124,6 +124,34 @@ class Audit(AuditContents):
         write_page(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
 
+    def export(self, tool: str, folder: Path | str, *, root: Path | str = ".") -> list[Path]:
+        """Write the table for another tool and return the files.
+
+        Args:
+            tool: "datalab", "fiftyone", "huggingface" or "label-studio".
+            folder: a new folder.
+            root: folder that the paths of the table are relative to.
+
+        Raises:
+            ConfigError: there is no such format.
+            DataError: the folder is not empty, or a picture is missing.
+        """
+        from lond.audit.formats.exchange import export_audit
+
+        return export_audit(self.table, tool, Path(folder), Path(root))
+
+    def write_embeddings(self, path: Path | str) -> None:
+        """Write the features that the images were judged by, with their ids, as .npz, .parquet or .npy.
+
+        Raises:
+            ConfigError: there are none, or the file has no known ending.
+        """
+        from lond.audit.formats.embeddings import write_embeddings
+
+        if self.embeddings is None:
+            raise ConfigError("an audit that was read back holds no embeddings; write them when it is made")
+        write_embeddings(Path(path), self.table.id, self.embeddings)
+
     @classmethod
     def load(cls, folder: Path | str, *, root: Path | str = ".") -> Self:
         """Read back what ``save`` or ``lond audit`` wrote.

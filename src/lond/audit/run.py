@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.judge.folds import default_folds
-from lond.audit.judge.learn import learn, unit_features
-from lond.audit.judge.out_of_fold import AUDIT_FALSE_ALARM_RATE
+from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, Learning, learn, usual_folds
+from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
 from lond.config import to_dict
 from lond.data.feature_views import FeaturePixels
@@ -31,9 +31,10 @@ from lond.errors import ConfigError, DataError
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
-from lond.layout_map import MapKind, two_dimensions
+from lond.layout_map import FEATURE_COMPONENTS, MapKind, two_dimensions, used_kind
 from lond.presets.for_audit import TrainingKind, for_audit
 from lond.presets.own_data import SMALL_IMAGE
+from lond.progress.work import announce_steps, begin_step
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Samples
 
@@ -54,9 +55,9 @@ class AuditSettings:
     """Epochs of the training, a third of them warm-up; 0 = by what is trained, 9, 12 or 60."""
     seed: int = 0
     folds: int = 0
-    """In how many parts the images are judged, each by heads trained on the others; 0 = by their number, 2 to 5."""
+    """In how many parts the images are judged, each by models of the others; 0 = 5, or 2 to 5 with networks."""
     false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
-    """Share of known images that may be called foreign."""
+    """Share of known new images that the audit's model may call foreign."""
     neighbours: int = 8
     """Nearest images that the table names."""
     map: MapKind = "auto"
@@ -79,7 +80,7 @@ def audit(
     source: object,
     *,
     test: object = None,
-    embeddings: Path | str | None = None,
+    embeddings: Path | str | NDArray[Any] | Tensor | None = None,
     settings: AuditSettings | None = None,
     cache: Path | None = None,
     folder: Path | None = None,
@@ -92,10 +93,11 @@ def audit(
     Args:
         source: the images and their doubtful labels.
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
-        embeddings: file of your own features for the images of the source, in place of a frozen network's.
+        embeddings: your own features for the images of the source, in place of a frozen network's: a file, or an array
+            ``(N, D)`` in the order of the images.
         settings: how.
         cache: folder of computed features, used again next time; None keeps them for this call only.
-        folder: where the trained run is kept, and resumed from; None keeps it in memory.
+        folder: where a model for new images is trained, and resumed from; None trains none.
         runtime: device and threads.
         read: how a source is read.
         progress: gives a progress function for a named piece of work.
@@ -111,6 +113,8 @@ def audit(
     own = samples.pixels if isinstance(samples.pixels, FeaturePixels) else None
     if embeddings is not None:
         own = read_embeddings(embeddings, samples.ids)
+    # Reading, judging, the map, and the page that the caller writes; besides them whatever is trained.
+    announce_steps(4 + _trainings(settings, samples, folder))
     reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), progress or quiet)
     facts = reader.read(samples, settings.extractor if own is None else None, perceptual=True, thumbnails=True)
     if own is not None:
@@ -129,38 +133,65 @@ def _audit(
     cache: str | None,
 ) -> Audit:
     samples = facts.samples
-    groups = find_duplicates(facts.hashes, samples.labels, facts.perceptual)
+    vectors = torch.from_numpy(facts.features).float().mean(dim=1)
+    groups = find_duplicates(facts.hashes, samples.labels, facts.perceptual, features=vectors)
+    odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
     rows, training = training_rows(facts, groups)
     features = facts.features[rows.numpy()]
     seen = learned_from(settings.train, training, features, settings.extractor)
     config = for_audit(
         settings.train, len(seen), seen.pixels.size[0], settings.extractor, settings.epochs, settings.seed, cache
     )
-    used = replace(settings, epochs=config.train.epochs, folds=settings.folds or default_folds(len(rows)))
+    networks = settings.train != "heads"
+    folds = settings.folds or usual_folds(training.labels, networks)
+    used = replace(settings, epochs=config.train.epochs, folds=folds)
+    begin_step("judging")
     learned = learn(
         seen,
-        unit_features(features),
+        torch.from_numpy(features).float().mean(dim=1),
         config,
         folder,
         runtime,
-        folds=used.folds,
-        together=_near_copies(groups, rows),
-        shown_neighbours=settings.neighbours,
-        false_alarm_rate=settings.false_alarm_rate,
+        Learning(
+            folds,
+            _near_copies(groups, rows),
+            settings.neighbours,
+            settings.false_alarm_rate,
+            networks,
+            model=folder is not None,
+        ),
     )
     found = Findings(facts, groups, rows, learned)
     at = found.own_row()
     verdicts = found.verdicts(at)
-    points = two_dimensions(learned.embeddings, settings.map, settings.seed)
+    begin_step("drawing the map")
+    points = two_dimensions(learned.judgement.features, settings.map, settings.seed, components=FEATURE_COMPONENTS)
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
-        found.table(at, verdicts),
+        found.table(at, verdicts) if odd is None else replace(found.table(at, verdicts), quality=odd.names),
         samples.class_names,
-        found.summary(verdicts, notes, leaks) | {"settings": to_dict(used)},
+        found.summary(verdicts, notes, leaks)
+        | {"quality": {} if odd is None else odd.summary()}
+        | {"settings": to_dict(used), "map": map_facts(settings, cache)},
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         facts.thumbnail,
+        vectors.numpy(),
     )
+
+
+def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:
+    """Return how many runs are trained: of networks one a fold, for a model of new images one more and one on all."""
+    model = 0 if folder is None else 1
+    if settings.train == "heads":
+        return 2 * model
+    return model + (settings.folds or usual_folds(samples.labels, networks=True))
+
+
+def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
+    """Return how the map was made and of which features; ``cache`` is None for features of the user's own."""
+    own = "the features that you gave"
+    return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}
 
 
 def learned_from(trained: TrainingKind, samples: Samples, features: Features, extractor: ExtractorSettings) -> Samples:

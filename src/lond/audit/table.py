@@ -14,11 +14,17 @@ from lond.io.atomic import write_atomically
 from lond.io.csv_files import join_texts, printable, read_rows, split_texts, write_rows
 from lond.types import Verdict
 
-TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason")
+TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason", "copy")
 """Columns of text; empty where there is nothing to say."""
 
-NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "foreign_score", "p_value")
-"""Columns of numbers; NaN (an empty cell) where there is none."""
+NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "wrong_score", "foreign_score", "p_value")
+"""Columns of numbers; NaN (an empty cell) where there is none. Only audits of version 0.1 have p-values."""
+
+LISTS = ("neighbours", "quality")
+"""Columns of several texts each."""
+
+LATER = ("copy", "quality", "wrong_score")
+"""Columns that tables of older versions lack; empty there."""
 
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
 """Columns without which a CSV file is not an audit's table."""
@@ -32,8 +38,12 @@ _PYARROW = "Parquet files need pyarrow: pip install 'lond[tables]'"
 class AuditTable:
     """What the audit says about N images, in the order of the source; every column has N entries.
 
-    ``verdict`` holds the values of ``lond.types.Verdict``. ``confidence`` is that of the suggested label.
+    ``verdict`` holds the values of ``lond.types.Verdict``. ``confidence`` is how likely what it says is right: that the
+    image is foreign, that its label is right, or that the suggested one is. ``wrong_score`` is how likely the label is
+    wrong though the image is of a known class, ``foreign_score`` how likely it is of none.
     ``duplicate_of`` is the id of the image that this one repeats, ``neighbours`` the ids of its nearest images.
+    ``copy`` says how it repeats that image, "exact" or "near". ``quality`` names what is odd about the picture itself,
+    such as "dark" or "blurred"; it says nothing about the label. Both may be left out.
     """
 
     id: tuple[str, ...]
@@ -44,14 +54,21 @@ class AuditTable:
     confidence: tuple[float, ...]
     neighbour_margin: tuple[float, ...]
     negative_margin: tuple[float, ...]
+    wrong_score: tuple[float, ...]
     foreign_score: tuple[float, ...]
     p_value: tuple[float, ...]
     duplicate_of: tuple[str, ...]
     reason: tuple[str, ...]
     neighbours: tuple[tuple[str, ...], ...]
+    copy: tuple[str, ...] = ()
+    quality: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that all columns have the same length."""
+        """Check that all columns have the same length; fill those that were left out."""
+        if not self.copy:
+            object.__setattr__(self, "copy", ("",) * len(self.id))
+        if not self.quality:
+            object.__setattr__(self, "quality", ((),) * len(self.id))
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns differ in length: {lengths}")
@@ -93,12 +110,14 @@ def read_csv(path: Path) -> AuditTable:
     rows = list(read_rows(path, NEEDED, WHAT))
     columns: dict[str, Any] = {name: tuple(row.get(name, "") for row in rows) for name in TEXTS}
     columns |= {name: tuple(_number(row.get(name, ""), path) for row in rows) for name in NUMBERS}
-    ids = tuple(split_texts(row.get("neighbours", "")) for row in rows)
-    return _checked(AuditTable(**columns, neighbours=ids), path)
+    columns |= {name: tuple(split_texts(row.get(name, "")) for row in rows) for name in LISTS}
+    return _checked(AuditTable(**columns), path)
 
 
 def write_parquet(path: Path, table: AuditTable) -> None:
-    r"""Write the table as Parquet, atomically; neighbours are a list column, bytes that are not UTF-8 ``\udcXX``.
+    r"""Write the table as Parquet, atomically; bytes that are not UTF-8 become ``\udcXX``.
+
+    Neighbours and quality are list columns.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
@@ -107,9 +126,9 @@ def write_parquet(path: Path, table: AuditTable) -> None:
     parquet = optional_import("pyarrow.parquet", _PYARROW)
     columns: dict[str, Any] = {name: [printable(text) for text in getattr(table, name)] for name in TEXTS}
     columns |= {name: [None if math.isnan(x) else x for x in getattr(table, name)] for name in NUMBERS}
-    columns["neighbours"] = [[printable(text) for text in ids] for ids in table.neighbours]
+    columns |= {name: [[printable(text) for text in texts] for texts in getattr(table, name)] for name in LISTS}
     kinds = dict.fromkeys(TEXTS, arrow.string()) | dict.fromkeys(NUMBERS, arrow.float64())
-    kinds["neighbours"] = arrow.list_(arrow.string())
+    kinds |= dict.fromkeys(LISTS, arrow.list_(arrow.string()))
     # Without the types, a column without a single value would be stored as one of nothing.
     schema = arrow.schema([(field.name, kinds[field.name]) for field in fields(table)])
     write_atomically(path, lambda place: parquet.write_table(arrow.table(columns, schema=schema), place))
@@ -126,17 +145,23 @@ def read_parquet(path: Path) -> AuditTable:
     parquet = optional_import("pyarrow.parquet", _PYARROW)
     try:
         found = parquet.ParquetFile(path).read()
-    except (arrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read as a Parquet table: {error}; give {WHAT}") from error
-    missing = [field.name for field in fields(AuditTable) if field.name not in found.column_names]
+    except (arrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise DataError(f"{path} cannot be read as a Parquet table: {told}; give {WHAT}") from error
+    repeated = [name for name in NEEDED if found.column_names.count(name) > 1]
+    if repeated:
+        raise DataError(f"{path} has more than one column called {', '.join(repeated)}; keep one of each")
+    names = [field.name for field in fields(AuditTable)]
+    missing = [name for name in names if name not in (*found.column_names, *LATER)]
     if missing:
         raise DataError(f"{path} is not {WHAT}: it has no column {', '.join(missing)}")
-    lists = {field.name: found.column(field.name).to_pylist() for field in fields(AuditTable)}
     try:
+        lists = {name: found.column(name).to_pylist() for name in found.column_names}
+        lists = {field.name: lists.get(field.name, [None] * len(found)) for field in fields(AuditTable)}
         columns: dict[str, Any] = {name: tuple(str(text or "") for text in lists[name]) for name in TEXTS}
         columns |= {name: tuple(math.nan if x is None else float(x) for x in lists[name]) for name in NUMBERS}
-        columns["neighbours"] = tuple(tuple(str(text) for text in ids or ()) for ids in lists["neighbours"])
-    except (TypeError, ValueError) as error:
+        columns |= {name: tuple(tuple(str(text) for text in texts or ()) for texts in lists[name]) for name in LISTS}
+    except (arrow.ArrowException, LookupError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{path} is not {WHAT}: a column has the wrong type ({error})") from error
     return _checked(AuditTable(**columns), path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,16 +44,24 @@ def audit(
     ] = None,
     map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",
     cache: Annotated[Path | None, typer.Option(help="Folder of computed features; OUT/features if left out.")] = None,
+    write_embeddings: Annotated[
+        Path | None, typer.Option(help="File for the features of the images: .npz, .parquet or .npy.")
+    ] = None,
+    logs: Annotated[
+        list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
     accelerator: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
+    from lond.audit.formats.embeddings import check_suffix
     from lond.audit.result import PAGE
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
     from lond.frozen.extractor import ExtractorSettings
-    from lond.train.progress import named_bars
+    from lond.progress.sinks import recorded
+    from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
     if finetune and from_scratch:
@@ -67,7 +75,9 @@ def audit(
         false_alarm_rate=AuditSettings.false_alarm_rate if rate is None else rate,
         map=map_kind,  # type: ignore[arg-type]  # the user's word; the map checks it
     )
-    with named_bars() as bars:
+    if write_embeddings is not None:
+        check_suffix(write_embeddings)
+    with recorded(logs or (), folder, "audit"), overall("audit", lines=True) as work:
         found = run_audit(
             source,
             test=test or None,
@@ -76,9 +86,12 @@ def audit(
             cache=cache or folder / "features",
             folder=folder / "heads",
             runtime=RuntimeSettings(accelerator, threads=threads),
-            progress=bars,
+            progress=work.part,
         )
-    written = found.save(folder, max_page_bytes=settings.max_page_bytes)
+        work.begin("writing the page")
+        written = found.save(folder, max_page_bytes=settings.max_page_bytes)
+    if write_embeddings is not None:
+        found.write_embeddings(write_embeddings)
     _print_summary(found)
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
 
@@ -89,21 +102,24 @@ def apply(
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
     link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
-    confidence: Annotated[float, typer.Option(help="Least confidence of a label that is changed.")] = 0.9,
-    p_value: Annotated[float, typer.Option(help="Largest p-value of an image that is left out as foreign.")] = 0.01,
+    confidence: Annotated[float, typer.Option(help="Least confidence of a label that is changed.")] = 0.5,
+    foreign: Annotated[float, typer.Option(help="Least chance to be foreign of an image that is left out.")] = 0.5,
     keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Leave foreign images in.")] = False,
     drop_undecided: Annotated[
         bool, typer.Option("--drop-undecided", help="Leave out what the audit is not sure about.")
     ] = False,
     drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Keep one of copies, exact or near.")] = False,
     new_labels: Annotated[bool, typer.Option("--new-labels", help="Accept decided labels that are no class.")] = False,
+    allow_outside: Annotated[
+        bool, typer.Option("--allow-outside", help="Accept images that lie outside the folder of the audit.")
+    ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
 ) -> None:
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
-    from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
+    from lond.audit.correct.apply import plan_corrections, write_corrected_csv, write_link_tree
+    from lond.audit.correct.decisions import read_decisions, read_not_copies
     from lond.audit.correct.link_tree import CLASSES
     from lond.audit.table import read_audit
-    from lond.types import Verdict
 
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
@@ -113,26 +129,25 @@ def apply(
         read_decisions(decisions) if decisions else None,
         min_confidence=confidence,
         drop_foreign=not keep_foreign,
-        max_p_value=p_value,
+        min_foreign=foreign,
         keep_undecided=not drop_undecided,
         drop_copies=drop_copies,
         allow_new_labels=new_labels,
+        not_copies=read_not_copies(decisions) if decisions else (),
     )
     out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
-    foreign = [p for p, told in zip(judged.p_value, judged.verdict, strict=True) if told == Verdict.FOREIGN]
-    if foreign and min(foreign) > p_value and not keep_foreign:
-        _note(f"no foreign image has a p-value of at most {p_value:g} (--p-value); least: {min(foreign):.2g}")
     if not write or save is None:
         out.print("nothing was written; add --out and --write to do so")
         return
     if save.suffix == ".csv":
-        write_corrected_csv(save, plan, root)
+        write_corrected_csv(save, plan, root, allow_outside=allow_outside)
         if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):
             _note("the paths in it do not lead to files from where it lies; --root says what they start from")
     elif root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
     else:
-        tree = write_link_tree(save, plan, root, link=link)  # type: ignore[arg-type]  # the user's word, checked there
+        links: Any = link  # the user's word, checked there
+        tree = write_link_tree(save, plan, root, link=links, allow_outside=allow_outside)
         if any(name != folder for name, folder in tree.folders.items()):
             _note(f"names of classes that could harm as folders were changed; {CLASSES} in it lists them")
     out.print(f"written: {save}", markup=False, soft_wrap=True)
@@ -145,7 +160,7 @@ def _print_summary(found: Audit) -> None:
     for verdict, count in found.summary["counts"].items():
         table.add_row(verdict, str(count))
     out.print(table)
-    for name, title in (("closed", "wrong labels among known images"), ("open", "foreign images")):
+    for name, title in (("closed", "wrong labels"), ("open", "foreign images")):
         share = found.summary["rates"].get(name)
         if share:
             low, high = 100 * share["low"], 100 * share["high"]

@@ -13,6 +13,8 @@ from lond.cli.audit import apply, audit
 from lond.cli.compare import compare
 from lond.cli.demo import demo
 from lond.cli.detect import detect
+from lond.cli.exchange import audit_export, audit_import
+from lond.cli.export import export
 from lond.cli.reproduce import reproduce
 from lond.cli.results import results
 from lond.cli.shared import LazyConsole
@@ -55,7 +57,11 @@ def options(
     """Take what stands before the command."""
 
 
-for command in (train, evaluate, predict, calibrate, detect, compare, demo, audit, apply, results, reproduce):
+COMMANDS = (
+    *(train, evaluate, predict, calibrate, export, detect, compare, demo),
+    *(audit, apply, audit_export, audit_import, results, reproduce),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -40,12 +40,17 @@ def train(
     nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
     threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
+    logs: Annotated[
+        list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, where they come from and the time; train nothing.")
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
     from lond.presets.options import COMMAND_LINE, key_and_value, stages
+    from lond.progress.sinks import recorded
+    from lond.progress.work import overall
     from lond.runs import METRICS, train_run
     from lond.runs.folder import is_first_process
     from lond.train.runtime import RuntimeSettings
@@ -67,7 +72,11 @@ def train(
     if (folder / METRICS).is_file():
         out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
     try:
-        result = train_run(config, folder, runtime)
+        steps = 2 if config.data.frozen.backbone else 1
+        first = is_first_process()
+        shown = overall("training", steps, show=None if first else False, lines=first)
+        with recorded((logs or ()) if first else (), folder, config.method), shown:
+            result = train_run(config, folder, runtime)
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on after the last finished epoch")
         raise typer.Exit(130) from None

@@ -1,5 +1,6 @@
 """What becomes of every image: rules, decisions, copies, the summary and the corrected table."""
 
+import csv
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +20,9 @@ from lond.types import UNLABELLED
 ROWS = (
     {"id": "clean", "label": "cat", "verdict": "clean", "suggested_label": "cat", "confidence": 0.99},
     {"id": "sure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "confidence": 0.95},
-    {"id": "unsure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "confidence": 0.6},
-    {"id": "foreign", "label": "dog", "verdict": "foreign", "p_value": 0.001},
-    {"id": "odd", "label": "dog", "verdict": "foreign", "p_value": 0.04},
+    {"id": "unsure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "confidence": 0.4},
+    {"id": "foreign", "label": "dog", "verdict": "foreign", "confidence": 0.9},
+    {"id": "odd", "label": "dog", "verdict": "foreign", "p_value": 0.7},
     {"id": "broken", "label": "dog", "verdict": "unreadable"},
     {"id": "bare", "verdict": "unlabelled", "suggested_label": "dog", "confidence": 0.99},
     {"id": "clash", "label": "cat", "verdict": "duplicate conflict", "suggested_label": "dog", "confidence": 0.99},
@@ -57,10 +58,11 @@ DEFAULT = {
 
 def test_rules_without_decisions() -> None:
     assert planned() == planned({}) == DEFAULT
-    assert planned(min_confidence=0.5) == DEFAULT | {"unsure": "dog"}
+    assert planned(min_confidence=0.3) == DEFAULT | {"unsure": "dog"}
     assert planned(min_confidence=0.96) == DEFAULT | {"sure": "cat"}
     assert planned(drop_foreign=False) == DEFAULT | {"foreign": "dog"}
-    assert planned(max_p_value=0.05) == DEFAULT | {"odd": "-"}
+    assert planned(min_foreign=0.2) == DEFAULT | {"odd": "-"}
+    assert planned(min_foreign=0.95) == DEFAULT | {"foreign": "dog"}
     assert planned(keep_undecided=False) == DEFAULT | {"unsure": "-", "odd": "-", "bare": "-"}
     assert planned(drop_copies=True) == DEFAULT | {"copy": "-"}
     assert planned(drop_foreign=False, keep_undecided=False)["foreign"] == "dog"
@@ -68,7 +70,7 @@ def test_rules_without_decisions() -> None:
 
 def test_thresholds_include_their_ends() -> None:
     assert planned(min_confidence=0.95)["sure"] == "dog"
-    assert planned(max_p_value=0.001)["foreign"] == "-"
+    assert planned(min_foreign=0.9)["foreign"] == "-"
 
 
 def test_without_evidence_nothing_is_done() -> None:
@@ -77,7 +79,7 @@ def test_without_evidence_nothing_is_done() -> None:
         {"id": "b", "label": "cat", "verdict": "mislabelled", "confidence": 1.0},
         {"id": "c", "label": "cat", "verdict": "foreign"},
     )
-    assert actions(plan_corrections(table, min_confidence=0, max_p_value=1)) == dict.fromkeys("abc", "cat")
+    assert actions(plan_corrections(table, min_confidence=0, min_foreign=0)) == dict.fromkeys("abc", "cat")
 
 
 @pytest.mark.parametrize("choice", list(Choice))
@@ -87,6 +89,7 @@ def test_a_person_wins_over_the_table(choice: Choice) -> None:
     expected = {
         Choice.ACCEPT: DEFAULT | {"unsure": "dog", "odd": "-", "bare": "dog", "clash": "dog"},
         Choice.REJECT: given,
+        Choice.KEEP: given,
         Choice.RELABEL: dict.fromkeys(given, "dog"),
         Choice.FOREIGN: dict.fromkeys(given, "-"),
     }[choice]
@@ -125,7 +128,7 @@ def test_wrong_tables_and_rules_are_refused() -> None:
         plan_corrections(table_of(ROWS[0], ROWS[0]))
     with pytest.raises(DataError, match="'tidy'"):
         plan_corrections(table_of({"id": "a", "verdict": "tidy"}))
-    for rules in ({"min_confidence": 1.1}, {"min_confidence": math.nan}, {"max_p_value": -0.1}):
+    for rules in ({"min_confidence": 1.1}, {"min_confidence": math.nan}, {"min_foreign": -0.1}):
         with pytest.raises(ConfigError):
             planned(None, **rules)
 
@@ -158,7 +161,7 @@ def test_plan_counts_and_describes() -> None:
     text = str(plan)
     assert text == plan.describe()
     assert text.startswith("5 of 9 images stay, 1 of them under another label; 4 are left out")
-    for part in ("unreadable", "duplicate conflict", "p-value at most 0.01", "confidence at least 0.9", "cat -> dog"):
+    for part in ("unreadable", "duplicate conflict", "chance at least 0.5", "confidence at least 0.5", "cat -> dog"):
         assert part in text
     assert "lose all" not in text
 
@@ -197,10 +200,81 @@ def test_the_corrected_table_replaces_nothing_unless_told(tmp_path: Path) -> Non
         write_corrected_csv(path, plan)
     assert path.read_text(encoding="utf-8") == "the original"
     write_corrected_csv(path, plan, overwrite=True)
-    assert '=a\\udce9,=a\\udce9,"-x\n,"' in path.read_text(encoding="utf-8")
+    assert "'=a\\udce9,./=a\\udce9,\"'-x\n,\"" in path.read_text(encoding="utf-8")
+
+
+FORMULAS = ("=1+1", "+2", "-3", "@sum", "'=quoted", "\tcell")
+
+
+def test_formulas_in_the_corrected_table_are_safe_and_come_back(tmp_path: Path) -> None:
+    rows = [{"id": text, "path": f"{text.strip()}.png", "label": text, "verdict": "clean"} for text in FORMULAS]
+    for row in rows:
+        (tmp_path / row["path"]).write_bytes(b"not looked at")
+    write_corrected_csv(tmp_path / "labels.csv", plan_corrections(table_of(*rows)))
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and cell]
+    samples = read_table(tmp_path / "labels.csv", options=ReadOptions(size=8))
+    assert samples.ids == FORMULAS and not samples.problems
+    assert set(samples.class_names) == {text.strip() for text in FORMULAS}
+
+
+OUTSIDE = ("../secret.png", "cat/../../secret.png", "/etc/hostname", "C:\\x.png", "\\\\host\\x.png", "a\0b")
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+@pytest.mark.parametrize("with_root", [False, True])
+def test_paths_out_of_the_folder_are_refused_in_a_table_too(path: str, with_root: bool, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "cat").mkdir(parents=True)
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    plan = plan_corrections(table_of({"id": "a", "path": path, "label": "cat", "verdict": "clean"}))
+    with pytest.raises(DataError, match="does not hold .*; give the folder that was audited as root, or allow images"):
+        write_corrected_csv(tmp_path / "labels.csv", plan, source if with_root else None)
+    assert not (tmp_path / "labels.csv").exists()
+
+
+def test_images_outside_are_accepted_if_told_so(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "other.png").write_bytes(b"other")
+    plan = plan_corrections(table_of({"id": "a", "path": "../other.png", "label": "cat", "verdict": "clean"}))
+    write_corrected_csv(tmp_path / "labels.csv", plan, tmp_path / "source", allow_outside=True)
+    assert "a,other.png,cat" in (tmp_path / "labels.csv").read_text(encoding="utf-8")
+    write_corrected_csv(tmp_path / "as-is.csv", plan, allow_outside=True)
+    assert "a,../other.png,cat" in (tmp_path / "as-is.csv").read_text(encoding="utf-8")
 
 
 def test_from_the_page_to_the_plan(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("id,decision,new_label\nclean,relabel,dog\nsure,,\n", encoding="utf-8")
     assert planned(read_decisions(path)) == DEFAULT | {"clean": "dog"}
+
+
+GROUPS = (
+    {"id": "a", "label": "cat", "verdict": "duplicate conflict"},
+    {"id": "b", "label": "dog", "verdict": "duplicate conflict", "duplicate_of": "a"},
+    {"id": "c", "label": "dog", "verdict": "duplicate conflict", "duplicate_of": "a"},
+    {"id": "d", "label": "cat", "verdict": "clean"},
+    {"id": "e", "label": "cat", "verdict": "clean", "duplicate_of": "d"},
+    {"id": "f", "label": "cat", "verdict": "clean", "duplicate_of": "d"},
+)
+
+
+@pytest.mark.parametrize(
+    ("apart", "conflict", "copies"),
+    [
+        ((), {"a": "-", "b": "-", "c": "-"}, {"d": "cat", "e": "-", "f": "-"}),
+        (("a",), {"a": "cat", "b": "dog", "c": "-"}, {"d": "cat", "e": "-", "f": "-"}),
+        (("b",), {"a": "-", "b": "dog", "c": "-"}, {"d": "cat", "e": "-", "f": "-"}),
+        (("a", "b", "c"), {"a": "cat", "b": "dog", "c": "dog"}, {"d": "cat", "e": "-", "f": "-"}),
+        (("d",), {"a": "-", "b": "-", "c": "-"}, {"d": "cat", "e": "cat", "f": "-"}),
+        (("f",), {"a": "-", "b": "-", "c": "-"}, {"d": "cat", "e": "-", "f": "cat"}),
+    ],
+)
+def test_images_that_are_not_the_same_are_no_copies(
+    apart: tuple[str, ...], conflict: dict[str, str], copies: dict[str, str]
+) -> None:
+    table = table_of(*GROUPS)
+    assert actions(plan_corrections(table, drop_copies=True, not_copies=apart)) == conflict | copies
+    with pytest.raises(DataError, match="the decisions name images that the table does not: 'x'"):
+        plan_corrections(table, not_copies=("x",))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions
+from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
 from lond.errors import DataError
 
 HEADER = "id,path,label,verdict,suggested_label,confidence,decision,new_label\n"
@@ -51,7 +51,7 @@ def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ("a,,,,,,accept,\na,,,,,,reject,\n", r"row 2 \('a'\): the same image is decided twice"),
-        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject, relabel, foreign or empty"),
+        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject, relabel, foreign, keep or empty"),
         ("a,,,,,,relabel, \n", "needs a new_label"),
         ("a,,,odd,,,accept,\n", "'odd' is not a verdict"),
     ],
@@ -66,3 +66,12 @@ def test_wrong_files(tmp_path: Path) -> None:
         read(tmp_path, "a,b\n", "id,label\n")
     with pytest.raises(DataError, match="cannot be read"):
         read_decisions(tmp_path / "missing.csv")
+
+
+def test_images_that_are_not_the_same(tmp_path: Path) -> None:
+    rows = "a,a.png,cat,clean,cat,1,keep,cat,Yes\n'=b,b.png,cat,clean,cat,1,,cat,yes\nc,c.png,cat,clean,cat,1,,cat,\n"
+    decided = read(tmp_path, rows, HEADER.rstrip() + ",not_a_copy\n")
+    assert decided == {"a": ReviewDecision(Choice.KEEP, "cat", "clean", "cat")}
+    assert read_not_copies(tmp_path / "decisions.csv") == {"a", "=b"}
+    read(tmp_path, "a,a.png,cat,clean,cat,1,keep,cat\n")
+    assert read_not_copies(tmp_path / "decisions.csv") == frozenset()

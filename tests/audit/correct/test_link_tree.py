@@ -201,6 +201,23 @@ def test_links_within_the_source_are_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "hardlink" / "cat" / "b.png").is_symlink()
 
 
+def test_links_that_lead_out_of_the_source_are_not_copied_from(tmp_path: Path) -> None:
+    root = make(tmp_path / "source", "a.png")
+    make(tmp_path, "secret.png")
+    (root / "b.png").symlink_to(tmp_path / "secret.png")
+    (root / "folder").symlink_to(tmp_path)
+    for path in ("b.png", "folder/secret.png"):
+        plan = CorrectionPlan((image(path),))
+        for link in ("hardlink", "copy"):
+            with pytest.raises(DataError, match="a link that leads outside the source folder"):
+                write_link_tree(tmp_path / "tree", plan, root, link=link)  # type: ignore[arg-type]
+            assert not (tmp_path / "tree").exists()
+    # A link to a link discloses nothing that the source does not.
+    write_link_tree(tmp_path / "tree", CorrectionPlan((image("b.png"),)), root)
+    write_link_tree(tmp_path / "copy", CorrectionPlan((image("b.png"),)), root, link="copy", allow_outside=True)
+    assert (tmp_path / "copy/cat/b.png").read_bytes() == (tmp_path / "secret.png").read_bytes()
+
+
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make(tmp_path / "source", "a.png", "b.png")
     before = state(tmp_path)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions
-from lond.audit.correct.link_tree import write_link_tree
+from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
 from lond.audit.table import AuditTable
+from lond.data.read.tables import CORRECTED
 from lond.errors import ConfigError, DataError
-from lond.io.csv_files import write_rows
+from lond.io.csv_files import neutralise, write_rows
 from lond.types import Verdict
 
 __all__ = [
@@ -23,11 +25,10 @@ __all__ = [
     "ReviewDecision",
     "plan_corrections",
     "read_decisions",
+    "read_not_copies",
     "write_corrected_csv",
     "write_link_tree",
 ]  # fmt: skip
-
-COLUMNS = ("id", "path", "label", "given_label", "action", "reason")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class _Rules:
 
     min_confidence: float
     drop_foreign: bool
-    max_p_value: float
+    min_foreign: float
     keep_undecided: bool
 
 
@@ -44,12 +45,13 @@ def plan_corrections(
     table: AuditTable,
     decisions: Mapping[str, ReviewDecision] | None = None,
     *,
-    min_confidence: float = 0.9,
+    min_confidence: float = 0.5,
     drop_foreign: bool = True,
-    max_p_value: float = 0.01,
+    min_foreign: float = 0.5,
     keep_undecided: bool = True,
     drop_copies: bool = False,
     allow_new_labels: bool = False,
+    not_copies: Collection[str] = (),
 ) -> CorrectionPlan:
     """Return what becomes of every image; a person's decision wins over the table, but for unreadable images.
 
@@ -60,31 +62,45 @@ def plan_corrections(
         decisions: id -> decision, from ``read_decisions``.
         min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
         drop_foreign: whether foreign images are left out; otherwise they keep their label.
-        max_p_value: largest p-value of an image that is left out as foreign.
+        min_foreign: least chance to be foreign at which an image with that verdict is left out.
         keep_undecided: whether images stay, as they are, of which the audit is not sure enough, and unlabelled ones.
         drop_copies: whether only one stays of images that repeat each other (``duplicate_of``).
         allow_new_labels: whether a person may give labels that the table does not know.
+        not_copies: ids of images that repeat no other image, as a person said, from ``read_not_copies``. Where all
+            labels of the remaining copies agree, they are in conflict no more.
 
     Raises:
         DataError: the decisions name unknown images or labels, or the table has an unknown verdict or an id twice.
-        ConfigError: a confidence or p-value is out of range.
+        ConfigError: a confidence or chance is out of range.
     """
-    if not (0 <= min_confidence <= 1 and 0 <= max_p_value <= 1):
-        raise ConfigError(f"min_confidence and max_p_value must lie in [0, 1], got {min_confidence} and {max_p_value}")
-    rules = _Rules(min_confidence, drop_foreign, max_p_value, keep_undecided)
+    if not (0 <= min_confidence <= 1 and 0 <= min_foreign <= 1):
+        raise ConfigError(f"min_confidence and min_foreign must lie in [0, 1], got {min_confidence} and {min_foreign}")
+    rules = _Rules(min_confidence, drop_foreign, min_foreign, keep_undecided)
     decisions = decisions or {}
-    _check(table, decisions, allow_new_labels)
+    _check(table, decisions, not_copies, allow_new_labels)
+    table, settled = without_groups(table, not_copies)
     images = []
     for row in table.rows():
         decision = decisions.get(row["id"])
-        images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
+        if decision is None and row["id"] in settled:
+            images.append(_image(row, Action.KEEP, "a person said which images are not the same"))
+        else:
+            images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
     return CorrectionPlan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
 
 
-def write_corrected_csv(path: Path, plan: CorrectionPlan, root: Path | None = None, *, overwrite: bool = False) -> None:
+def write_corrected_csv(
+    path: Path,
+    plan: CorrectionPlan,
+    root: Path | None = None,
+    *,
+    overwrite: bool = False,
+    allow_outside: bool = False,
+) -> None:
     """Write the images that stay, with their labels, as a table that ``lond train`` can read; atomically.
 
-    Text is written as it is, also such as a spreadsheet would take for a formula: this table is for programs.
+    Text that a spreadsheet would take for a formula gets an apostrophe in front, which ``lond train`` takes off, and a
+    path of that kind ``./``, which every program understands.
 
     Args:
         path: file to write.
@@ -92,14 +108,12 @@ def write_corrected_csv(path: Path, plan: CorrectionPlan, root: Path | None = No
         root: folder that the paths of the plan are relative to. With it they are written relative to the file's own
             folder, where they are looked for; without it they are written as they are.
         overwrite: whether an existing file may be replaced.
+        allow_outside: whether images may lie outside the root or, without one, paths may be absolute or lead up.
 
     Raises:
         DataError: the file exists and may not be replaced, or the images are not below the root.
     """
-    if root is not None:
-        missing = [image.path for image in plan.kept if image.path and not (root / image.path).is_file()]
-        if missing:
-            raise DataError(f"{root} does not hold {_few(missing)}; give the folder that was audited as root")
+    _check_paths(plan, root, allow_outside)
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists; it may be the original, so choose another name or remove it")
     rows = []
@@ -107,18 +121,46 @@ def write_corrected_csv(path: Path, plan: CorrectionPlan, root: Path | None = No
         place = image.path
         if root is not None and place:
             place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
+        place = f"./{place}" if neutralise(place) != place else place
         rows.append((image.id, place, image.label, image.given, image.action, image.why))
-    write_rows(path, COLUMNS, rows, as_is=COLUMNS)
+    write_rows(path, CORRECTED, rows)
 
 
-def _check(table: AuditTable, decisions: Mapping[str, ReviewDecision], allow_new_labels: bool) -> None:
+def _check_paths(plan: CorrectionPlan, root: Path | None, allow_outside: bool) -> None:
+    """Check that all images that stay are files below the root; without one, that their paths lead nowhere else."""
+    wrong, why = [], ""
+    for image in plan.kept:
+        try:
+            if image.path and root is not None:
+                locate(image.path, root.resolve(), allow_outside=allow_outside)
+            elif not allow_outside and _leads_out(image.path):
+                raise DataError("its path leads outside the source folder")
+        except DataError as error:
+            wrong.append(image.path)
+            why = why or str(error)
+    if wrong:
+        where = root or "the folder of the images"
+        raise DataError(
+            f"{where} does not hold {_few(wrong)} ({why}); give the folder that was audited as root, "
+            "or allow images outside it"
+        )
+
+
+def _leads_out(path: str) -> bool:
+    parts = path.replace("\\", "/").split("/")
+    return os.path.isabs(path) or path[:1] == "\\" or path[1:2] == ":" or os.pardir in parts or "\0" in path
+
+
+def _check(
+    table: AuditTable, decisions: Mapping[str, ReviewDecision], not_copies: Collection[str], allow_new_labels: bool
+) -> None:
     strange = {*table.verdict} - {str(verdict) for verdict in Verdict}
     if strange:
         raise DataError(f"the table has verdicts that there are none of: {_few(sorted(strange))}")
     twice = [name for name, count in Counter(table.id).items() if count > 1]
     if twice:
         raise DataError(f"the table has more than one row of {_few(twice)}; leave one of each")
-    unknown = decisions.keys() - set(table.id)
+    unknown = {*decisions, *not_copies} - set(table.id)
     if unknown:
         raise DataError(
             f"the decisions name images that the table does not: {_few(sorted(unknown))}; they belong to another audit"
@@ -154,6 +196,8 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
         return _image(row, Action.LEAVE_OUT, "a person called it foreign")
     if decision.choice == Choice.RELABEL:
         return _image(row, Action.RELABEL, "a person gave the label", decision.new_label)
+    if decision.choice == Choice.KEEP:
+        return _image(row, Action.KEEP, "a person confirmed the label")
     if decision.choice == Choice.REJECT:
         return _image(row, Action.KEEP, "a person rejected the verdict")
     # What was accepted is what the person saw, even if the table was made anew since.
@@ -177,13 +221,19 @@ def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     if verdict == Verdict.FOREIGN and not rules.drop_foreign:
         return _image(row, Action.KEEP, "foreign, but foreign images are not left out")
     # Comparisons with a missing number (NaN) are false, so without evidence nothing is done.
-    if verdict == Verdict.FOREIGN and row["p_value"] <= rules.max_p_value:
-        return _image(row, Action.LEAVE_OUT, f"foreign (p-value at most {rules.max_p_value:g})")
+    if verdict == Verdict.FOREIGN and _chance_foreign(row) >= rules.min_foreign:
+        return _image(row, Action.LEAVE_OUT, f"foreign (chance at least {rules.min_foreign:g})")
     if verdict == Verdict.MISLABELLED and row["suggested_label"] and row["confidence"] >= rules.min_confidence:
         why = f"mislabelled (confidence at least {rules.min_confidence:g})"
         return _image(row, Action.RELABEL, why, row["suggested_label"])
     action = Action.KEEP if rules.keep_undecided else Action.LEAVE_OUT
     return _image(row, action, f"undecided: {verdict}" + ("" if verdict == Verdict.UNLABELLED else ", not sure enough"))
+
+
+def _chance_foreign(row: dict[str, Any]) -> float:
+    """Return how likely an image called foreign is so; older audits tell a p-value instead."""
+    chance: float = 1 - row["p_value"] if math.isnan(row["confidence"]) else row["confidence"]
+    return chance
 
 
 def _without_copies(
@@ -200,6 +250,30 @@ def _without_copies(
             image = replace(image, action=Action.LEAVE_OUT, label=image.given, why="repeats an image that stays")
         result.append(image)
     return tuple(result)
+
+
+def without_groups(table: AuditTable, not_copies: Collection[str]) -> tuple[AuditTable, frozenset[str]]:
+    """Return the table in which some images repeat nothing, and the ids of conflicts that this has settled."""
+    if not not_copies:
+        return table, frozenset()
+    repeats = dict(zip(table.id, table.duplicate_of, strict=True))
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(table.id):
+        groups.setdefault(_original(name, repeats), []).append(place)
+    first = list(table.duplicate_of)
+    settled: set[str] = set()
+    for places in groups.values():
+        alone = [place for place in places if table.id[place] in not_copies]
+        left = [place for place in places if table.id[place] not in not_copies]
+        if not alone:
+            continue
+        for place in alone:
+            first[place] = ""
+        for place in left:
+            first[place] = "" if place == left[0] else table.id[left[0]]
+        agreed = left if len({table.label[place] for place in left} - {""}) < 2 else []
+        settled |= {table.id[at] for at in (*alone, *agreed) if table.verdict[at] == Verdict.DUPLICATE_CONFLICT}
+    return replace(table, duplicate_of=tuple(first)), frozenset(settled)
 
 
 def _original(name: str, repeats: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ class Choice(StrEnum):
     REJECT = "reject"
     RELABEL = "relabel"
     FOREIGN = "foreign"
+    KEEP = "keep"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ def read_decisions(path: Path) -> dict[str, ReviewDecision]:
         if decisions.setdefault(row["id"], decision) != decision:
             raise DataError(f"{where}: the same image is decided twice, differently; keep one of the rows")
     return decisions
+
+
+def read_not_copies(path: Path) -> frozenset[str]:
+    """Return the ids of the images of which a person said, in a file of decisions, that they repeat no other image."""
+    rows = read_rows(path, ("id", "decision"), "a file of decisions from the audit's page")
+    return frozenset(row["id"] for row in rows if row.get("not_a_copy", "").strip().lower() == "yes")
 
 
 def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:

@@ -13,6 +13,7 @@ from lond.audit.correct.plan import CorrectionPlan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
 from lond.errors import ConfigError, DataError
+from lond.io.atomic import FULL
 from lond.io.csv_files import write_rows
 
 CLASSES = "class_folders.csv"
@@ -30,7 +31,9 @@ class LinkTree:
     unlabelled: tuple[str, ...] = ()
 
 
-def write_link_tree(folder: Path, plan: CorrectionPlan, root: Path, *, link: Link = "symlink") -> LinkTree:
+def write_link_tree(
+    folder: Path, plan: CorrectionPlan, root: Path, *, link: Link = "symlink", allow_outside: bool = False
+) -> LinkTree:
     """Write ``folder/<class>/<image>`` for every image that stays, and a table of the class folders.
 
     All is checked before anything is written, and the tree appears at once or not at all. Images without a label belong
@@ -42,6 +45,7 @@ def write_link_tree(folder: Path, plan: CorrectionPlan, root: Path, *, link: Lin
         plan: what becomes of the images.
         root: the source folder, which the paths of the plan are relative to.
         link: "symlink" (absolute), "hardlink" or "copy".
+        allow_outside: whether images may lie outside ``root``, or be links there that a copy would follow.
 
     Raises:
         ConfigError: there is no such kind of link.
@@ -51,7 +55,7 @@ def write_link_tree(folder: Path, plan: CorrectionPlan, root: Path, *, link: Lin
         raise ConfigError(f"link must be one of {', '.join(_MAKERS)}, not {link!r}")
     source, target = root.resolve(), folder.resolve()
     _check_folders(source, target)
-    files = _sources(plan, source)
+    files = _sources(plan, source, follow=link != "symlink", allow_outside=allow_outside)
     tree = _layout(plan, files)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(target.name + ".unfinished")
@@ -65,7 +69,8 @@ def write_link_tree(folder: Path, plan: CorrectionPlan, root: Path, *, link: Lin
             target.rmdir()
         temporary.rename(target)
     except OSError as error:
-        raise DataError(f"cannot write {target} ({error}); link='copy' works on any file system") from error
+        advice = "free some space" if error.errno in FULL else "link='copy' works on any file system"
+        raise DataError(f"cannot write {target} ({error}); {advice}") from error
     finally:
         # Gone already if all went well; removing links does not touch what they lead to.
         shutil.rmtree(temporary, ignore_errors=True)
@@ -83,13 +88,13 @@ def _check_folders(source: Path, target: Path) -> None:
         raise DataError(f"{target} is not empty; choose a new folder")
 
 
-def _sources(plan: CorrectionPlan, source: Path) -> dict[str, str]:
+def _sources(plan: CorrectionPlan, source: Path, *, follow: bool, allow_outside: bool) -> dict[str, str]:
     """Return id -> absolute path of every image to link."""
     found, wrong = {}, []
     for image in plan.kept:
         if image.label:
             try:
-                found[image.id] = _locate(image.path, source)
+                found[image.id] = locate(image.path, source, follow=follow, allow_outside=allow_outside)
             except DataError as error:
                 wrong.append(f"{image.id[:80]!r}: {error}")
     if wrong:
@@ -98,16 +103,28 @@ def _sources(plan: CorrectionPlan, source: Path) -> dict[str, str]:
     return found
 
 
-def _locate(path: str, source: Path) -> str:
-    """Return the file that a path of the table names; one outside the source is refused, however it is written."""
+def locate(path: str, source: Path, *, follow: bool = False, allow_outside: bool = False) -> str:
+    """Return the file that a path of an audit's table names.
+
+    Args:
+        path: as the table has it.
+        source: the folder that was audited, without links in its own path.
+        follow: whether a link is taken for what it leads to.
+        allow_outside: whether the file may lie outside the source, or be a link that leads there.
+
+    Raises:
+        DataError: there is no such file, or it lies outside.
+    """
     if not path:
         raise DataError("it is in no file of its own")
     for text in (path, with_odd_bytes(path)):
         # Dots are resolved in the text, so that no link on the way can lead them elsewhere.
         place = os.path.normpath(os.path.join(source, text))
-        if "\0" in text or not Path(place).is_relative_to(source):
+        if "\0" in text or not (allow_outside or Path(place).is_relative_to(source)):
             raise DataError("its path leads outside the source folder")
         if os.path.isfile(place):
+            if follow and not (allow_outside or Path(os.path.realpath(place)).is_relative_to(source)):
+                raise DataError("it is a link that leads outside the source folder")
             return place
     raise DataError("there is no such file")
 

@@ -1,0 +1,99 @@
+"""Formats by name, and what came back from another tool as decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lond.audit.correct.decisions import Choice
+from lond.audit.formats import datalab, fiftyone, huggingface, label_studio
+from lond.audit.table import AuditTable
+from lond.errors import ConfigError, DataError
+from lond.io.csv_files import printable, write_rows
+
+COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label")
+"""Columns of a file of decisions, as the page writes it."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign)."""
+
+    write: Callable[[Path, AuditTable, Path | None], list[Path]]
+    read: Callable[[Path], dict[str, str | None]]
+
+
+FORMATS = {
+    "datalab": Format(datalab.write, datalab.read),
+    "fiftyone": Format(fiftyone.write, fiftyone.read),
+    "huggingface": Format(huggingface.write, huggingface.read),
+    "label-studio": Format(label_studio.write, label_studio.read),
+}
+"""Name -> format."""
+
+
+def format_of(name: str) -> Format:
+    """Return the format of a name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if name not in FORMATS:
+        raise ConfigError(f"there is no format {name!r}; choose one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def export_audit(table: AuditTable, name: str, folder: Path, root: Path | None = None) -> list[Path]:
+    """Write an audit's table in the format of another tool and return the files.
+
+    Args:
+        table: the audit's table.
+        name: of the format.
+        folder: where to write; it is made.
+        root: folder that the paths of the table are relative to.
+
+    Raises:
+        ConfigError: there is no such format.
+        DataError: a picture is missing, or the folder holds something already.
+    """
+    chosen = format_of(name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(f"{folder} is not empty; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return chosen.write(folder, table, root)
+
+
+def decisions_from(labels: Mapping[str, str | None], table: AuditTable) -> dict[str, tuple[Choice, str]]:
+    """Return id -> decision and label, from the labels that another tool gave back.
+
+    A label that differs from the given one relabels the image, the given one keeps it, and none makes it foreign.
+    Images that had no label are left out unless they have one now.
+
+    Raises:
+        DataError: the labels name images that the table does not.
+    """
+    given = {printable(name): (name, label) for name, label in zip(table.id, table.label, strict=True)}
+    strangers = [name for name in labels if name not in given]
+    if strangers:
+        raise DataError(f"{len(strangers)} images are not in the table, among them {strangers[0]!r}")
+    decisions = {}
+    for shown, label in labels.items():
+        name, old = given[shown]
+        if label is None and old:
+            decisions[name] = (Choice.FOREIGN, "")
+        elif old and label == printable(old):
+            decisions[name] = (Choice.KEEP, old)
+        elif label:
+            decisions[name] = (Choice.RELABEL, label)
+    return decisions
+
+
+def write_decisions(path: Path, decisions: Mapping[str, tuple[Choice, str]], table: AuditTable) -> None:
+    """Write a file of decisions as the page would, for ``lond apply`` or to load into the page."""
+    rows = [
+        (row["id"], row["path"], row["label"], row["verdict"], row["suggested_label"], "", *decisions[row["id"]])
+        for row in table.rows()
+        if row["id"] in decisions
+    ]
+    write_rows(path, COLUMNS, rows)

@@ -1,0 +1,45 @@
+"""The folder for Hugging Face."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit.formats.format_samples import audited_folder, labels_of
+from PIL import Image
+
+from lond.audit.formats.huggingface import read, write
+from lond.errors import DataError
+
+
+def test_round_trip_keeps_ids_labels_and_pictures(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    write(tmp_path / "out", table, tmp_path / "set")
+    readable = [row for row, verdict in enumerate(table.verdict) if verdict != "unreadable"]
+    found = read(tmp_path / "out")
+    assert {name: label for name, label in found.items() if label} == labels_of(table)
+    assert list(found) == [table.id[row] for row in readable]
+    with pytest.raises(DataError, match="no metadata of an exported audit"):
+        read(tmp_path)
+
+
+def test_the_library_loads_it(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    table = audited_folder(tmp_path / "set", 24)
+    write(tmp_path / "out", table, tmp_path / "set")
+    loaded = datasets.load_dataset("imagefolder", data_dir=str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    loaded = loaded["train"]
+    given = dict(zip(loaded["id"], loaded["label"], strict=True))
+    assert {name: label for name, label in given.items() if label} == labels_of(table)
+    place = (
+        loaded["id"].index(table.id[20]) if isinstance(loaded["id"], list) else list(loaded["id"]).index(table.id[20])
+    )
+    original = np.asarray(Image.open(tmp_path / "set" / table.path[20]))
+    assert np.array_equal(np.asarray(loaded[place]["image"]), original)
+
+
+def test_a_missing_picture_is_named(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set", 20)
+    with pytest.raises(DataError, match="give the audited folder as root"):
+        write(tmp_path / "out", table, tmp_path)

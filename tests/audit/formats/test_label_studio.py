@@ -1,0 +1,64 @@
+"""Tasks for Label Studio, and annotations back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+from audit.formats.format_samples import audited_folder
+
+from lond.audit.formats.label_studio import FOREIGN_CHOICE, LOCAL_FILES, configuration, read, write
+from lond.errors import DataError
+
+
+def annotated(tasks: list[dict[str, Any]], choices: dict[str, str]) -> list[dict[str, Any]]:
+    """Return what Label Studio exports after someone chose."""
+    done = []
+    for task in tasks:
+        result = [{"type": "choices", "value": {"choices": [choices.get(task["data"]["id"], "")]}}]
+        old = {"result": [{"type": "choices", "value": {"choices": ["old"]}}]}
+        cancelled = {"was_cancelled": True, "result": []}
+        annotations = [old, {"result": result}, cancelled] if task["data"]["id"] in choices else []
+        done.append(task | {"annotations": annotations})
+    return done
+
+
+def test_round_trip_keeps_ids_and_labels(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    write(tmp_path, table)
+    tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
+    assert [task["data"]["id"] for task in tasks] == list(table.id)
+    assert [task["data"]["label"] for task in tasks] == list(table.label)
+    paths = [unquote(task["data"]["image"].removeprefix(LOCAL_FILES)) for task in tasks]
+    assert paths == list(table.path)
+    chosen = dict(zip(table.id[:20], table.label[:20], strict=True)) | {table.id[0]: FOREIGN_CHOICE}
+    (tmp_path / "export.json").write_text(json.dumps(annotated(tasks, chosen)))
+    assert read(tmp_path / "export.json") == chosen | {table.id[0]: None}
+    assert read(tmp_path) == {}
+
+
+def test_suggestions_are_predictions(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    write(tmp_path, table)
+    tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
+    for task, verdict, suggested in zip(tasks, table.verdict, table.suggested_label, strict=True):
+        wanted = FOREIGN_CHOICE if verdict == "foreign" else suggested or task["data"]["label"]
+        shown = [part["result"][0]["value"]["choices"] for part in task.get("predictions", ())]
+        assert shown == ([[wanted]] if wanted else [])
+
+
+def test_the_configuration_offers_every_class() -> None:
+    names = ["cat", '"quoted" <tag> & more']
+    choices = ElementTree.fromstring(configuration(names)).findall("./Choices/Choice")
+    assert [choice.get("value") for choice in choices] == names
+
+
+@pytest.mark.parametrize("content", ["{", "[{}]", "3", '[{"data": {"id": "a"}, "annotations": [{}]}]'])
+def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(DataError, match="no JSON export of Label Studio"):
+        read(tmp_path / "x.json")

@@ -1,0 +1,36 @@
+"""The commands that carry an audit to other tools and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from audit.page.page_samples import make_table
+from typer.testing import CliRunner
+
+from lond.audit.correct.decisions import Choice, read_decisions
+from lond.audit.table import write_csv
+from lond.cli.commands import app
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def test_tasks_go_out_and_annotations_come_back(tmp_path: Path) -> None:
+    table = make_table(30)
+    write_csv(tmp_path / "audit.csv", table)
+    out = tmp_path / "studio"
+    assert "tasks.json" in run("audit-export", str(tmp_path / "audit.csv"), "--to", "label-studio", "--out", str(out))
+    tasks = json.loads((out / "tasks.json").read_text(encoding="utf-8"))
+    tasks[3]["annotations"] = [{"result": [{"type": "choices", "value": {"choices": ["a new class"]}}]}]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    said = run(
+        *("audit-import", str(tmp_path / "export.json"), "--from", "label-studio"),
+        *("--table", str(tmp_path / "audit.csv"), "--out", str(tmp_path / "decisions.csv")),
+    )
+    assert "(1 decisions)" in said
+    decided = read_decisions(tmp_path / "decisions.csv")
+    assert decided[table.id[3]].choice == Choice.RELABEL and decided[table.id[3]].new_label == "a new class"
