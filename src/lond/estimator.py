@@ -5,61 +5,79 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from lond.config import RunConfig
+from lond.data.feature_views import is_features
 from lond.data.options import DEFAULTS
 from lond.data.sources import load
 from lond.errors import ConfigError, DataError
-from lond.estimator_input import class_array, training_set
+from lond.estimator_input import FLOATS, class_array, is_table, new_table, training_set
+from lond.export import export_run
 from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.nets.backbones import Builder
-from lond.presets.for_estimator import estimator_config, plain_values
+from lond.presets.for_estimator import estimator_config, estimator_config_on_features, frozen_settings, plain_values
 from lond.runs import Trained, load_trained, save_trained, train_samples
-from lond.runs.data import in_memory, reading_at, shape_of
+from lond.runs.data import in_memory, new_features, reading_at, shape_of
 from lond.train.runtime import Runtime, RuntimeSettings
-from lond.types import Prediction
+from lond.types import Prediction, Samples
 
 ESTIMATOR = "estimator.json"
 
 
 class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Image classifier that learns from unreliable labels, judges them, and knows what is foreign.
+    """Classifier that learns from unreliable labels, judges them, and knows what is foreign.
+
+    It learns from images, or from features ``(N, D)`` that you have computed.
 
     >>> images, labels = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype="uint8"), ["cat", "dog"] * 20
     >>> model = LondClassifier("standard", width=0.1, epochs=1, batch_size=8).fit(images, labels)
     >>> model.predict_proba(images).shape, model.score_samples(images).shape
     ((40, 2), (40,))
+    >>> features = np.random.default_rng(0).normal(size=(40, 16))
+    >>> LondClassifier("standard", epochs=1).fit(features, [3, 7] * 20).predict(features[:2]).dtype
+    dtype('int64')
 
     Args:
         method: Name of a method, which ``lond list`` shows, or your own class.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
-            a function of a ``lond.nets.BackboneSpec`` that returns one.
-        width: Factor on the channels of the seven-layer CNN.
-        epochs: Epochs in all.
-        warmup_epochs: Epochs before the first label is judged; None is a fifth of all.
-        batch_size: Images a step and stream.
-        learning_rate: Rate during the warm-up; it falls afterwards.
+            a function of a ``lond.nets.BackboneSpec`` that returns one. For images only.
+        width: Factor on the channels of the seven-layer CNN, or of the network on features; None is 1, or 0.5 on
+            features.
+        epochs: Epochs in all; None is 100, or 9 on features.
+        warmup_epochs: Epochs before the first label is judged; None is a fifth of all, or the method's share on
+            features.
+        batch_size: Images a step and stream; None is 128, or what suits the number of rows on features.
+        learning_rate: Rate during the warm-up, which falls afterwards; None is 0.05, or the method's on features.
         padding: Border in pixels that random crops may show; None is an eighth of the image side.
         flip: Whether mirrored images keep their class (not so for digits and letters).
         strong: Strong augmentation: "autoaugment", "randaugment", "augmix" or "geometric".
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
+        frozen: True, or the name of a network, to learn from features of a frozen pretrained network in place of the
+            images' pixels; much faster on a CPU.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
         device: "auto", "cpu", "gpu" or "mps".
+        n_jobs: CPU threads, -1 for all; None leaves PyTorch's choice.
         precision: "32-true", "bf16-mixed" or "16-mixed".
         run_folder: Folder that keeps a checkpoint of every epoch; ``fit`` resumes the run that it holds.
+        warm_start: Start from the weights of the previous ``fit``, on data of the same classes and shape.
         verbose: Show a progress bar.
 
     Attributes:
         classes_: The known classes, as the user wrote them, in the order of ``predict_proba``.
+        n_features_in_: D, if it was fitted on features.
+        feature_names_in_: Their names, if they came as a data frame.
         partition_: Clean, mislabelled and foreign training samples; None if the method does not judge labels.
         verdicts_: "clean", "mislabelled", "foreign", "unlabelled" or "unreadable" for every training sample.
         suggested_labels_: The predicted class of every training sample; None for foreign and unreadable ones.
@@ -75,27 +93,38 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         method: str | type[Method] = "lond-drs",
         backbone: str | nn.Module | Builder = "seven-layer",
         *,
-        width: float = 1.0,
-        epochs: int = 100,
+        width: float | None = None,
+        epochs: int | None = None,
         warmup_epochs: int | None = None,
-        batch_size: int = 128,
-        learning_rate: float = 0.05,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
         padding: int | None = None,
         flip: bool = True,
         strong: str = "autoaugment",
         settings: Mapping[str, Any] | None = None,
+        frozen: bool | str = False,
         false_alarm_rate: float = 0.05,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "auto",
+        n_jobs: int | None = None,
         precision: str = "32-true",
         run_folder: str | os.PathLike[str] | None = None,
-        verbose: bool = False,
+        warm_start: bool = False,
+        verbose: bool | int = False,
     ) -> None:
         self.method, self.backbone, self.width = method, backbone, width
         self.epochs, self.warmup_epochs, self.batch_size = epochs, warmup_epochs, batch_size
         self.learning_rate, self.padding, self.flip, self.strong = learning_rate, padding, flip, strong
-        self.settings, self.false_alarm_rate, self.random_state = settings, false_alarm_rate, random_state
-        self.device, self.precision, self.run_folder, self.verbose = device, precision, run_folder, verbose
+        self.settings, self.frozen, self.false_alarm_rate = settings, frozen, false_alarm_rate
+        self.random_state, self.device, self.n_jobs, self.precision = random_state, device, n_jobs, precision
+        self.run_folder, self.warm_start, self.verbose = run_folder, warm_start, verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: dense features or images, classes of any kind."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.non_deterministic = self.random_state is None
+        return tags
 
     def fit(
         self,
@@ -109,11 +138,12 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """Learn the classes and judge every label.
 
         Args:
-            X: Images ``(N, H, W[, C])`` or ``(N, C, H, W)``, uint8 or floats in [0, 1]; or, without ``y``, whatever
-                ``lond.data.sources.load`` takes: a folder, a table, an .npz file, a torch dataset.
+            X: Images ``(N, H, W[, C])`` or ``(N, C, H, W)``, uint8 or floats in [0, 1]; or features ``(N, D)``, also
+                as a data frame; or, without ``y``, whatever ``lond.data.sources.load`` takes: a folder, a table, an
+                .npz file, a torch dataset.
             y: ``(N,)`` names or whole numbers; None and NaN are missing labels.
             true_labels: ``(N,)`` true labels, where known, for the quality of the verdicts in ``history_``.
-            X_test: Images for the accuracy in ``history_``; they never influence the training.
+            X_test: Images or features for the accuracy in ``history_``; they never influence the training.
             y_test: Their true labels; other classes than those of ``y`` are foreign.
 
         Raises:
@@ -122,22 +152,32 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         if not 0 < self.false_alarm_rate < 1:
             raise ConfigError(f"false_alarm_rate is {self.false_alarm_rate}; it must lie between 0 and 1")
-        samples, classes = training_set(X, y, true_labels)
-        test, options = None, reading_at(shape_of(samples), DEFAULTS)
+        if self.warm_start and self.run_folder is not None:
+            raise ConfigError("warm_start starts from the previous fit, run_folder from what it holds: choose one")
+        with self._threads():
+            return self._fit(X, y, true_labels, X_test, y_test)
+
+    def _fit(self, X: Any, y: Any, true_labels: Any, X_test: Any, y_test: Any) -> Self:
+        given = self._table(X, reset=True) if is_table(X) else X
+        samples, classes = training_set(given, y, true_labels)
+        samples = self._ready(samples)
+        test = None
         if X_test is not None:
-            source = X_test if y_test is None else (X_test, y_test)
-            test = in_memory(load(source, "test", class_names=samples.class_names, options=options))
+            options = DEFAULTS if self.frozen else reading_at(shape_of(samples), DEFAULTS)
+            source = self._table(X_test) if is_table(X_test) else X_test
+            source = source if y_test is None else (source, y_test)
+            test = self._ready(load(source, "test", class_names=samples.class_names, options=options))
         folder = None if self.run_folder is None else Path(self.run_folder)
-        config = estimator_config(self.get_params(deep=False), min(samples.pixels.size))
         trained = train_samples(
-            config,
+            self._config(samples),
             samples,
             test,
             folder,
             self._runtime(),
             backbone=self.backbone if isinstance(self.backbone, nn.Module) else None,
+            start=self._start(samples, classes),
             false_alarm_rate=self.false_alarm_rate,
-            show_progress=self.verbose,
+            show_progress=bool(self.verbose),
         )
         self._adopt(trained, classes)
         if folder is not None:
@@ -186,6 +226,20 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         save_trained(Path(folder), self._trained)
         self._write_own_file(Path(folder))
 
+    def export(self, file: str | os.PathLike[str], *, threshold: float | None = None) -> dict[str, Any]:
+        """Write the trained estimator for other programs, as ``lond export`` does, and return what the file says.
+
+        Args:
+            file: Ends in .onnx, .pt2 or .safetensors.
+            threshold: The score above which an image is foreign; ``threshold_`` if left out.
+
+        Raises:
+            ConfigError: the ending is another one.
+            DataError: there is no threshold.
+        """
+        check_is_fitted(self)
+        return export_run(self._trained.run, os.fspath(file), threshold=threshold)
+
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, backbone: nn.Module | None = None) -> Self:
         """Read what ``save`` wrote, or the ``run_folder`` of a finished ``fit``.
@@ -204,10 +258,55 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return estimator
 
     def _runtime(self) -> RuntimeSettings:
-        return RuntimeSettings(accelerator=self.device, precision=self.precision)
+        return RuntimeSettings(accelerator=self.device, precision=self.precision, threads=_threads_of(self.n_jobs))
+
+    @contextmanager
+    def _threads(self) -> Iterator[None]:
+        """Restore the number of PyTorch's threads, which belongs to the caller."""
+        before = torch.get_num_threads()
+        try:
+            yield
+        finally:
+            if self.n_jobs is not None:
+                torch.set_num_threads(before)
+
+    def _table(self, X: Any, *, reset: bool = False) -> np.ndarray:
+        """Return features as an array, checked as scikit-learn does, also against those of the fit."""
+        given = X.detach().cpu().numpy() if isinstance(X, torch.Tensor) else X
+        table: np.ndarray = validate_data(self, given, reset=reset, dtype=FLOATS)
+        return table
+
+    def _ready(self, samples: Samples) -> Samples:
+        """Return samples to learn from: features of the frozen network if there is one, else decoded images."""
+        if self.frozen and is_features(samples.pixels):
+            raise ConfigError("X holds features already, which no frozen network can look at: leave out frozen")
+        if self.frozen:
+            return new_features(samples, frozen_settings(self.frozen), self._runtime())
+        return in_memory(samples)
+
+    def _config(self, samples: Samples) -> RunConfig:
+        params = self.get_params(deep=False)
+        if is_features(samples.pixels):
+            return estimator_config_on_features(params, len(samples))
+        return estimator_config(params, min(samples.pixels.size))
+
+    def _start(self, samples: Samples, classes: np.ndarray) -> Mapping[str, torch.Tensor] | None:
+        """Return the weights of the previous fit if this one is to start from them."""
+        if not self.warm_start or not hasattr(self, "_trained"):
+            return None
+        before, config = self._trained.run, self._config(samples)
+        same = (before.config.method, before.config.net) == (config.method, config.net)
+        if not same or before.shape != shape_of(samples) or self.classes_.tolist() != classes.tolist():
+            raise DataError(
+                "warm_start needs the classes, the shape of the data, the method and the network of the previous fit; "
+                "fit a clone of the estimator instead"
+            )
+        return before.method.state_dict()
 
     def _adopt(self, trained: Trained, classes: np.ndarray) -> None:
         self._trained, self.classes_ = trained, classes
+        if self._on_features():
+            self.n_features_in_ = trained.run.shape.size[1]
         partition = trained.run.method.partition
         self.partition_ = None if partition is None else partition.to("cpu")
         self.verdict_table_ = trained.verdicts
@@ -218,14 +317,25 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.threshold_, self.history_ = trained.run.threshold, trained.result.history
         self.metrics_, self.problems_ = trained.result.metrics, trained.manifest["data"]["train"]["problems"]
 
+    def _on_features(self) -> bool:
+        """Tell whether the model was fitted on features that the user brought."""
+        config = self._trained.run.config
+        return config.net.backbone == "features" and not config.data.frozen.backbone
+
     def _predict(self, X: Any) -> Prediction:
         check_is_fitted(self)
-        run = self._trained.run
-        samples = run.read(X, runtime=self._runtime())
-        if samples.problems:
-            first = f"{samples.problems[0].id}: {samples.problems[0].reason}"
-            warnings.warn(f"{len(samples.problems)} images are left out; the first is {first}", stacklevel=3)
-        return run.predict(samples, Runtime(self._runtime()))
+        run, given = self._trained.run, X
+        if self._on_features() and not isinstance(X, str | os.PathLike | Samples):
+            given = new_table(self._table(X), run.shape.class_names)
+        elif is_table(X):
+            shape = (run.shape.channels, *run.shape.size)
+            raise DataError(f"X is a table of {np.shape(X)[1]} columns; the model was fitted on images {shape}")
+        with self._threads():
+            samples = run.read(given, runtime=self._runtime())
+            if samples.problems:
+                first = f"{samples.problems[0].id}: {samples.problems[0].reason}"
+                warnings.warn(f"{len(samples.problems)} images are left out; the first is {first}", stacklevel=3)
+            return run.predict(samples, Runtime(self._runtime()))
 
     def _write_own_file(self, folder: Path) -> None:
         """Keep the arguments and the classes in the user's own values; the configuration names what is no text."""
@@ -233,3 +343,16 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         own = {"random_state": config.train.seed, "method": config.method, "backbone": config.net.backbone}
         params = self.get_params(deep=False) | own
         write_json(folder / ESTIMATOR, {"params": plain_values(params), "classes": self.classes_.tolist()})
+
+
+def _threads_of(n_jobs: int | None) -> int:
+    """Return the number of threads that scikit-learn's argument stands for; 0 leaves PyTorch's choice.
+
+    Raises:
+        ConfigError: it is 0.
+    """
+    if n_jobs == 0:
+        raise ConfigError("n_jobs is 0, which means nothing: give the number of threads, or -1 for all")
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 0
+    return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
