@@ -82,7 +82,7 @@ def module_graph(source: Path, *, on_loading: bool = False) -> Graph:
 def room_of(module: str) -> str:
     """Return the room of a module: the package or module right below the top.
 
-    >>> room_of("lond.audit.judge.folds"), room_of("lond.seeds"), room_of("lond")
+    >>> room_of("lond.audit.judge.learn"), room_of("lond.seeds"), room_of("lond")
     ('audit', 'seeds', 'lond')
     """
     return module.split(".")[1] if "." in module else PACKAGE

@@ -16,7 +16,7 @@ from lond.results import Record, read
 STORE = Path(__file__).parents[1] / "results/store"
 CELLS = (
     ("table1", "frozen", ("Standard", "cifar80n", "sym80")),
-    ("table4", "frozen", ("(1).Warmup", "sym80")),
+    ("table1", "frozen", ("Co-teaching+", "cifar80n", "sym80")),
     ("figure1", "frozen", ("CIR+ without", "sym80")),
 )
 """Table or figure, scale and cell; the cheapest of the store, 26 to 104 seconds of training each."""

@@ -11,7 +11,7 @@ from tools.recompute import CELLS, STORE, command, report
 from lond.results import read
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell[0])
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell[2][0])
 def test_each_cell_is_stored(cell: tuple[str, str, tuple[str, ...]], tmp_path: Path, lond: Call) -> None:
     words = command(*cell, Namespace(root=tmp_path, out=tmp_path))[3:]
     words[words.index("--store") + 1] = str(STORE)

@@ -114,6 +114,7 @@ def block_of(stored: Stored, pictures: Sequence[str]) -> str:
     known = [cell for cell in experiment.cells if not why_left_out(cell, scale)]
     commands = "\n".join(commands_of(experiment, scale, seeds, known))
     facts = [*facts_of(stored.records), *_expected(experiment), *(f"on the paper: {one}" for one in experiment.remarks)]
+    facts += _earlier(stored)
     if stored.others:
         facts.append(f"left out, since settings or data differ: {', '.join(stored.others)}")
     return "\n".join([
@@ -125,6 +126,18 @@ def block_of(stored: Stored, pictures: Sequence[str]) -> str:
         "".join(f"- {fact}\n" for fact in facts),
         as_markdown(data_table(stored.records)),
     ])  # fmt: skip
+
+
+def _earlier(stored: Stored) -> list[str]:
+    """Return which contenders were run with settings of version 0.1.0 and not with today's yet."""
+    by_settings: dict[tuple[str, ...], dict[str, None]] = {}
+    for cell, one in stored.found.items():
+        if one.earlier:
+            by_settings.setdefault(one.earlier, {})[cell.row] = None
+    return [
+        f"with settings of version 0.1.0 ({', '.join(settings)}), not run again yet: {', '.join(rows)}"
+        for settings, rows in by_settings.items()
+    ]
 
 
 def _title(experiment: Experiment) -> str:

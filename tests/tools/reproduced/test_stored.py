@@ -15,6 +15,7 @@ from lond.config import with_overrides
 from lond.paper import EXPERIMENTS
 from lond.paper.reproduce.filters import other_noises
 from lond.presets.benchmarks import mini80, preset
+from lond.presets.earlier import as_first_released
 from lond.presets.features import on_frozen
 from lond.results import Seeds, record_of
 
@@ -46,6 +47,19 @@ def test_other_settings_are_no_run_of_a_cell(tmp_path: Path) -> None:
     assert found_of(cell, "frozen", [record]).runs == {0: record}
     assert found_of(cell, "frozen", [record_of(write_run(tmp_path / "b", changed))]) == CellRuns()
     assert found_of(cell, "full", [record]) == CellRuns()
+
+
+def test_runs_of_the_first_version_count_until_there_are_others(tmp_path: Path) -> None:
+    (cell,) = made_plan("table1", "frozen", ["SED", "cifar80n", "sym80"]).cells
+    new = on_frozen(preset("cifar80n-sym80", "sed"))
+    first, today = (
+        record_of(write_run(tmp_path / str(at), config)) for at, config in enumerate((as_first_released(new), new))
+    )
+    assert found_of(cell, "frozen", [first]) == CellRuns({0: first}, earlier=("clamp_logits=false",))
+    assert found_of(cell, "frozen", [first, today]) == found_of(cell, "frozen", [today]) == CellRuns({0: today})
+    assert shared_draws([cell], "frozen", [first]) == shared_draws([cell], "frozen", [today])
+    (unchanged,) = made_plan("table1", "frozen", ["NGC", "cifar80n", "sym80"]).cells
+    assert found_of(unchanged, "frozen", [first, today]) == CellRuns()
 
 
 def test_mini80_needs_no_preset_to_know_its_changes(tmp_path: Path) -> None:
