@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from audit_cifar80n import with_features
 from audit_peers import linear_probe
 from store import machine, store
+from torch import Tensor
 
-from lond.audit.judge.learn import unit_features
 from lond.evaluate import evaluate_predictions
 from lond.frozen.extractor import ExtractorSettings
 from lond.methods import LondDrs
@@ -32,9 +33,15 @@ from lond.types import Prediction, Samples
 FIGURES = ("accuracy", "auroc", "fpr95")
 
 
+def unit_features(samples: Samples) -> Tensor:
+    """Return the unit mean of the views of every image, ``(N, D)``."""
+    values = torch.from_numpy(samples.pixels.values)  # type: ignore[attr-defined]
+    return F.normalize(values.float().mean(dim=1), dim=1)
+
+
 def probe(train: Samples, test: Samples, seed: int) -> Prediction:
     """Return what a softmax regression on the noisy labels says of the test images; its score is one minus MSP."""
-    features = torch.cat([unit_features(part.pixels.values) for part in (train, test)])  # type: ignore[attr-defined]
+    features = torch.cat([unit_features(part) for part in (train, test)])
     labels = torch.cat([train.labels, torch.zeros_like(test.labels)])
     division = torch.cat([torch.full_like(train.labels, -1), torch.zeros_like(test.labels)])
     told = linear_probe(features, labels, division, train.num_classes, seed)[len(train) :]

@@ -34,25 +34,23 @@ _RUNTIME = RuntimeSettings("cpu", threads=1)
 def read_audit(found: Audit, tested: Tested | None) -> Opinion:
     """Return the opinion that an audit's table, its rates and the defaults of ``apply`` amount to.
 
-    A label is doubted by the confidence of another suggested class, or by one minus that of its own. An image called
-    foreign has no suggestion in the table; its neighbour margin takes that place.
+    Whether a label is doubted among images of known classes goes by its chance to be wrong, if the image is known.
     """
     table = found.table
     # Classes of arrays are named by their numbers; foreign images have no suggestion.
-    given, suggested = (
-        np.array([int(name or -1) for name in column]) for column in (table.label, table.suggested_label)
+    suggested = np.array([int(name or -1) for name in table.suggested_label])
+    confidence, score, outside = (
+        np.array(column) for column in (table.confidence, table.wrong_score, table.foreign_score)
     )
-    confidence, margin = np.array(table.confidence), np.array(table.neighbour_margin)
     verdict = np.array(table.verdict)
     foreign, wrong = verdict == "foreign", verdict == "mislabelled"
-    doubt = np.where(suggested == given, 1 - confidence, confidence)
-    score = np.where(foreign, (1 - margin) / 2, doubt)
     plan = plan_corrections(table)
     return Opinion(
         wrong_score=score,
         wrong=wrong,
+        known_score=score / np.maximum(1 - outside, 1e-9),
         known_doubt=wrong | foreign,
-        foreign_score=np.array(table.foreign_score),
+        foreign_score=outside,
         foreign=foreign,
         suggested=suggested,
         confidence=np.where(wrong, confidence, np.nan),
@@ -64,7 +62,7 @@ def read_audit(found: Audit, tested: Tested | None) -> Opinion:
 
 
 def _rates(found: Audit) -> dict[str, Rate]:
-    names = {"wrong": "closed", "foreign": "open"}
+    names = {"wrong": "closed", "foreign": "open", "either": "either"}
     shown = {name: (found.summary.get("rates") or {}).get(key) for name, key in names.items()}
     return {
         name: (float(rate["estimate"]), float(rate["low"]), float(rate["high"]))

@@ -77,12 +77,36 @@ def _drawn_from(spec: Spec, world: World) -> _Drawn:
         low, high = (5, 10) if odd else (10, 20)
         pool = np.flatnonzero((world.superclass >= low) & (world.superclass < high))
         return _Drawn(pool, world.superclass, world.cifar, world.cifar_test)
+    if spec.source == "clusters":
+        return _clusters(spec)
     if spec.source == "tiny":
         pool = np.unique(world.tiny.label)[odd::2]
         return _Drawn(pool, np.zeros(int(pool.max()) + 1, dtype=np.int64), world.tiny, world.tiny_test)
     rows = np.arange(odd, len(world.digits.label), 2)
     held = np.arange(len(rows)) % 10 < 3
     return _Drawn(np.arange(10), np.arange(10) // 2, *(_take(world.digits, rows[part]) for part in (~held, held)))
+
+
+def _clusters(spec: Spec) -> _Drawn:
+    """Return made-up classes: normal clouds of random width, distance and ease, a few more than are known."""
+    random = np.random.default_rng([spec.seed, 7])
+    kinds = spec.classes + int(random.integers(1, 6))
+    width = int(random.choice([8, 16, 32, 64, 128]))
+    centres = random.normal(0, random.uniform(0.6, 6) / np.sqrt(width), (kinds, width))
+    spread = random.uniform(0.5, 1.5, kinds) / np.sqrt(width)
+    each = 2 * spec.per_class
+    label = np.repeat(np.arange(kinds), each)
+    features = (centres[label] + random.normal(0, 1, (len(label), width)) * spread[label, None]).astype(np.float32)
+    if random.random() < 0.5:
+        features = np.maximum(features, 0)
+    held = np.arange(len(label)) % 4 == 0
+    images = Images(features, label)
+    return _Drawn(
+        np.arange(kinds),
+        np.arange(kinds) // 3,
+        _take(images, np.flatnonzero(~held)),
+        _take(images, np.flatnonzero(held)),
+    )
 
 
 def _foreign_from(spec: Spec, world: World, own: _Drawn, left: Ints) -> tuple[Ints, Images, Images]:

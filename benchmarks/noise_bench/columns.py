@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from benchmarks.noise_bench.cells import Cell
-from benchmarks.noise_bench.heads import Preparation, fit_head, preparation
 from benchmarks.noise_bench.opinion import Flags, Numbers, Opinion, Rate
 from sklearn.metrics import average_precision_score, roc_auc_score
+
+from lond.crossfit.features import Preparation, learn_preparation
+from lond.crossfit.heads import fit_softmax
 
 FEWEST = 5
 """Wrong labels or foreign images below which nothing is ranked."""
@@ -136,7 +138,7 @@ def corrected_columns(cell: Cell, opinion: Opinion) -> Columns:
     """Return the accuracy of a linear probe on given, true and corrected labels, on known test images."""
     if opinion.labels is None or opinion.kept is None:
         return {}
-    prepare = preparation(torch.from_numpy(cell.features))
+    prepare = learn_preparation(torch.from_numpy(cell.features))
     known = cell.true >= 0
     every = np.ones(len(known), dtype=bool)
     found = {
@@ -151,7 +153,8 @@ def corrected_columns(cell: Cell, opinion: Opinion) -> Columns:
 def _probe(cell: Cell, prepare: Preparation, labels: Numbers, rows: Flags) -> float:
     """Return the accuracy of a softmax regression trained on some rows."""
     targets = torch.eye(cell.classes)[torch.from_numpy(labels[rows])]
-    head = fit_head(prepare(torch.from_numpy(cell.features[rows])), targets)
+    features = prepare(torch.from_numpy(cell.features[rows]))
+    head = fit_softmax(features, targets, torch.zeros(len(features), dtype=torch.long))
     tested = cell.test_true >= 0
-    told = head(prepare(torch.from_numpy(cell.test_features[tested]))).argmax(dim=1).numpy()
+    told = head.last(prepare(torch.from_numpy(cell.test_features[tested]))).argmax(dim=1).numpy()
     return float((told == cell.test_true[tested]).mean())

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from benchmarks.noise_bench.heads import calibrated, energy, fit_head, make_folds, neighbours, out_of_fold, preparation
 from benchmarks.noise_bench.noise import unit
 from benchmarks.noise_bench.opinion import FALSE_ALARMS, Flags, Numbers, Opinion, Task, Tested
 from benchmarks.noise_bench.sources import Ints
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+
+from lond.crossfit.evidence import NEIGHBOURS, energy, fitted
+from lond.crossfit.features import learn_preparation
+from lond.crossfit.folds import FOLDS, fold_of
+from lond.crossfit.heads import fit_softmax
+from lond.identify.neighbours import Neighbours, nearest_neighbours
 
 SIMIFEAT_NEIGHBOURS = 10
 DISTANCE_NEIGHBOURS = 10
@@ -41,7 +46,7 @@ def cleanlab(task: Task) -> Opinion:
 
 def regression_probabilities(task: Task) -> Numbers:
     """Return out-of-fold probabilities ``(N, C)`` of scikit-learn's logistic regression, run until it converges."""
-    folds = make_folds(torch.from_numpy(task.given), task.seed).numpy()
+    folds = fold_of(torch.from_numpy(task.given), FOLDS, task.seed).numpy()
     found = np.full((len(folds), task.classes), 1e-9)
     for fold in np.unique(folds):
         seen, held = folds != fold, folds == fold
@@ -77,8 +82,7 @@ def plain_neighbours(task: Task) -> Opinion:
 
 def distance(task: Task) -> Opinion:
     """Return the mean cosine distance to 10 neighbours as a foreign score."""
-    similarities = neighbours(_prepared(task), DISTANCE_NEIGHBOURS)[0]
-    return Opinion(foreign_score=1 - similarities.mean(dim=1).numpy())
+    return Opinion(foreign_score=1 - _near(task, DISTANCE_NEIGHBOURS).similarities.mean(dim=1).numpy())
 
 
 def selfclean(task: Task, chunk: int = 1000) -> Opinion:
@@ -106,14 +110,16 @@ def plain_out_of_fold(task: Task) -> Opinion:
     On test images it is the regression on the noisy labels, with the threshold that the share FALSE_ALARMS of all
     out-of-fold training images exceeds.
     """
-    prepare = preparation(torch.from_numpy(task.features))
+    prepare = learn_preparation(torch.from_numpy(task.features))
     features, given = prepare(torch.from_numpy(task.features)), torch.from_numpy(task.given)
     targets = torch.eye(task.classes)[given]
-    logits = out_of_fold(features, targets, make_folds(given, task.seed))
-    chances = calibrated(logits, given).exp()
+    folds = fold_of(given, FOLDS, task.seed)
+    heads = fit_softmax(features, targets, folds)
+    logits = heads.unseen(features, folds)
+    chances = fitted(logits, given).exp()
     own = chances.gather(1, given[:, None]).squeeze(1)
     foreign = energy(logits)
-    told = fit_head(features, targets)(prepare(torch.from_numpy(task.test_features)))
+    told = heads.last(prepare(torch.from_numpy(task.test_features)))
     tested = Tested(
         told.argmax(dim=1).numpy(),
         energy(told).numpy(),
@@ -132,11 +138,15 @@ def _dropping(
 
 def _prepared(task: Task) -> torch.Tensor:
     features = torch.from_numpy(task.features)
-    return preparation(features)(features)
+    return learn_preparation(features)(features)
+
+
+def _near(task: Task, count: int = NEIGHBOURS) -> Neighbours:
+    return nearest_neighbours(torch.nn.functional.normalize(_prepared(task), dim=1), count, include_self=False)
 
 
 def _places(task: Task) -> Ints:
-    return neighbours(_prepared(task))[1].numpy()
+    return _near(task).indices.numpy()
 
 
 def _votes(labels: Ints, classes: int) -> Numbers:

@@ -19,7 +19,7 @@ from lond.io.json_files import read_json_lines
 WORDS, MARK = Path(__file__).with_name("page.md"), "<!-- tables -->\n"
 """The words of the page, and where the tables go among them."""
 
-ORDER = ("audit", "candidate", "cleanlab", "simifeat", "selfclean", "neighbours", "distance", "out-of-fold")
+ORDER = ("audit", "audit-0.1", "cleanlab", "simifeat", "selfclean", "neighbours", "distance", "out-of-fold")
 
 RANKING = {
     "wrong: AUROC": "wrong_auroc",
@@ -95,7 +95,7 @@ def rate_table(cells: Cells) -> str:
         mark = "" if line[f"rate_{kind}_holds"] else " (misses)"
         return f"{percent(rate[0])} [{percent(rate[1])}, {percent(rate[2])}]{mark}"
 
-    names = ("audit", "candidate")
+    names = ("audit", "audit-0.1")
     rows = []
     for (_, name, _), cell in cells.items():
         if not any("rate_wrong" in cell.get(who, {}) for who in names):
@@ -138,9 +138,9 @@ def page(lines: list[dict[str, Any]]) -> str:
     ]
     sections = (
         (f"JUDGE, side by side: {len(together)} cells that every contender has seen", together, True),
-        (f"JUDGE, all {len(judge)} cells (the audit: {len(together)})", judge, False),
+        (f"JUDGE, all {len(judge)} cells (the audit of version 0.1: {len(together)})", judge, False),
         (f"JUDGE, human labels only: {len(people)} cells", people, False),
-        (f"TUNE: {len(tune)} cells of the part that the candidate was fitted on", tune, False),
+        (f"TUNE: {len(tune)} cells of the part that the table was fitted on", tune, False),
     )
     for title, chosen, detailed in sections:
         if not chosen:

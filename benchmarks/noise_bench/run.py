@@ -2,8 +2,7 @@
 
     python -m benchmarks.noise_bench.run --data DIR --features DIR --out results/noise_bench/cells.jsonl
 
-Finished lines are skipped, so the command can be stopped and started again. ``lond audit`` takes minutes per cell and
-runs only on the cells marked for it. One thread.
+Finished lines are skipped, so the command can be stopped and started again. One thread.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from typing import Any
 
 import torch
 from benchmarks.noise_bench.audited import audited
-from benchmarks.noise_bench.candidate import candidate
 from benchmarks.noise_bench.cells import Cell, make
 from benchmarks.noise_bench.columns import columns
 from benchmarks.noise_bench.opinion import Opinion, Task
@@ -32,7 +30,6 @@ from lond.io.json_files import json_line, read_json_lines
 Contender = Callable[[Task], Opinion]
 
 CONTENDERS: dict[str, Contender] = {
-    "candidate": candidate,
     "out-of-fold": plain_out_of_fold,
     "neighbours": plain_neighbours,
     "distance": distance,
@@ -42,9 +39,6 @@ CONTENDERS: dict[str, Contender] = {
     "audit": audited,
 }
 """Name -> function; the costly ones last."""
-
-SLOW = ("audit",)
-"""Contenders that only see the cells marked ``audited``."""
 
 Key = tuple[str, str, int, str]
 
@@ -108,7 +102,7 @@ def run(
         wanted = {
             name: contender
             for name, contender in contenders.items()
-            if (spec.part, spec.name, spec.seed, name) not in done and (spec.audited or name not in SLOW)
+            if (spec.part, spec.name, spec.seed, name) not in done
         }
         cell = make(spec, world) if wanted else None
         for name, contender in wanted.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 Part = Literal["tune", "judge"]
 
 SEEDS: dict[Part, int] = {"tune": 0, "judge": 10}
@@ -16,7 +18,7 @@ class Spec:
 
     name: str
     source: str
-    """"cifar", "tiny", "digits" or "people"."""
+    """"cifar", "tiny", "digits", "people", or "clusters": made-up features of any ease, to fit on only."""
     classes: int
     per_class: int
     family: str = "none"
@@ -76,3 +78,53 @@ def cells(part: Part) -> list[Spec]:
     chosen = [*CELLS, PEOPLE_50] if part == "judge" else list(CELLS)
     chosen.sort(key=lambda spec: not spec.audited)
     return [replace(spec, part=part, seed=SEEDS[part]) for spec in chosen]
+
+
+def drawn(count: int) -> list[Spec]:
+    """Return TUNE cells of random families, rates, classes and sizes, to fit on besides the named ones.
+
+    To so many of images, a third as many of made-up clusters are added.
+    """
+    images = [_draw(number, np.random.default_rng([number, 99])) for number in range(count)]
+    made_up = [
+        _draw(number, np.random.default_rng([number, 98]), "clusters") for number in range(count, 4 * count // 3)
+    ]
+    return images + made_up
+
+
+def _draw(number: int, random: np.random.Generator, source: str = "") -> Spec:
+    drawn_source = str(random.choice(["cifar", "tiny", "people", "digits"], p=[0.45, 0.25, 0.25, 0.05]))
+    source = source or drawn_source
+    most, sizes = {
+        "cifar": (40, [30, 60, 120, 200, 400]),
+        "tiny": (40, [30, 60, 100]),
+        "people": (25, [60, 150, 300]),
+        "digits": (9, [30, 60, 90]),
+        "clusters": (30, [20, 40, 80, 160]),
+    }[source]
+    classes = int(np.exp(random.uniform(np.log(2), np.log(most + 1))))
+    name, per_class, seed = f"drawn{number}", int(random.choice(sizes)), 100 + number
+    if source == "people":
+        shares = (1.0, 1.0) if random.random() < 0.5 else (float(random.random()), float(random.random()))
+        whole = bool(random.random() < 0.5)
+        return Spec(
+            name, source, classes, per_class, "people", *shares, whole_superclasses=whole, part="tune", seed=seed
+        )
+    family = str(random.choice(["uniform", "pair", "superclass", "weak"]))
+    wrong = 0.0 if random.random() < 0.25 else float(random.uniform(0.03, 0.4 if family == "pair" else 0.5))
+    foreign = 0.0 if random.random() < 0.3 else float(random.uniform(0.02, 0.25))
+    return Spec(
+        name,
+        source,
+        classes,
+        per_class,
+        family if wrong else "none",
+        min(wrong, 0.3) if classes <= 3 else wrong,
+        foreign,
+        bool(random.random() < 0.5) and source not in ("digits", "clusters"),
+        str(random.choice(["uniform", "similar", "similar", "class"])),
+        float(random.choice([1, 1, 1, 10])),
+        bool(random.random() < 0.4),
+        part="tune",
+        seed=seed,
+    )

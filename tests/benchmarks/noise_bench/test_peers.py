@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.made_up import task
-from benchmarks.noise_bench.heads import make_folds, preparation
 from benchmarks.noise_bench.opinion import Task
 from benchmarks.noise_bench.peers import (
     cleanlab,
@@ -17,11 +16,14 @@ from benchmarks.noise_bench.peers import (
 )
 from sklearn.metrics import roc_auc_score
 
+from lond.crossfit.features import learn_preparation
+from lond.crossfit.folds import FOLDS, fold_of
+
 
 def distances(one: Task) -> np.ndarray:
     """Return cosine distances among prepared features, pair by pair; an image is infinitely far from itself."""
     features = torch.from_numpy(one.features)
-    rows = preparation(features)(features).double().numpy()
+    rows = learn_preparation(features)(features).double().numpy()
     found = np.full((len(rows), len(rows)), np.inf)
     for a in range(len(rows)):
         for b in range(len(rows)):
@@ -82,7 +84,7 @@ def test_out_of_fold_disagreement_finds_wrong_labels_and_classifies() -> None:
 
 def test_folds_are_even_in_every_label() -> None:
     one, _ = task(each=50)
-    folds = make_folds(torch.from_numpy(one.given), 0).numpy()
+    folds = fold_of(torch.from_numpy(one.given), FOLDS, 0).numpy()
     for own in range(3):
         counts = np.bincount(folds[one.given == own], minlength=5)
         assert counts.max() - counts.min() <= 1

@@ -1,0 +1,192 @@
+"""Fit the table of ``lond.crossfit`` on TUNE cells: ``python -m benchmarks.noise_bench.fit --data DIR --features DIR``.
+
+Evidence of every cell is kept in a folder, so that a cut run goes on. Whatever the table says about a cell while errors
+are measured comes from a fit without that cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from benchmarks.noise_bench.cells import make
+from benchmarks.noise_bench.sources import World, load_world
+from benchmarks.noise_bench.specs import Spec, cells, drawn
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression, QuantileRegressor
+from torch import Tensor
+
+from lond.crossfit.chances import bounded_logit
+from lond.crossfit.evidence import gather
+from lond.crossfit.features import learn_preparation
+from lond.crossfit.folds import fold_of
+from lond.crossfit.rates import doubt_in
+
+Floats = NDArray[np.float64]
+
+CROSSED_IMAGE = (
+    "log_given", "log_other", "differs", "near_given", "scatter", "near_doubt", "member_given", "member_far",
+    "residual_far", "distance_far", "near_scatter", "energy2_rank",
+)  # fmt: skip
+CROSSED_WHOLE = ("disagreement", "contradiction", "sure", "split", "classes", "per_class")
+PENALTY = 0.01
+"""Weight of half the squared norm, inputs at unit variance, beside the mean loss."""
+
+MOST = 1000
+"""Images of a cell that are fitted on; every cell counts the same."""
+
+PARTS = 4
+"""In how many parts the cells are left out."""
+
+QUANTILES = (0.03, 0.97)
+"""Of the errors of rates that an interval spans."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The evidence on one cell and what is true: 0 clean, 1 wrong, 2 foreign."""
+
+    image: dict[str, Tensor]
+    whole: dict[str, float]
+    share: Tensor
+    right: NDArray[np.bool_]
+    truth: Tensor
+
+    def inputs(self) -> Tensor:
+        """Return what the table weighs, ``(N, inputs)``."""
+        columns = list(self.image.values())
+        columns += [torch.full((len(self.truth),), value) for value in self.whole.values()]
+        columns += [self.image[a] * self.whole[b] for a in CROSSED_IMAGE for b in CROSSED_WHOLE]
+        return torch.stack(columns, dim=1)
+
+
+def known(spec: Spec, world: World, folder: Path) -> Known:
+    """Return the evidence on a cell, computed once."""
+    path = folder / f"{spec.name}.pt"
+    if not path.is_file():
+        cell = make(spec, world)
+        features, given = torch.from_numpy(cell.features), torch.from_numpy(cell.given)
+        found = gather(learn_preparation(features)(features), given, cell.classes, fold_of(given, 5, spec.seed))
+        true = torch.from_numpy(cell.true)
+        truth = torch.where(true < 0, 2, (true != given).long())
+        folder.mkdir(parents=True, exist_ok=True)
+        content = (found.image, found.whole, found.share, found.suggested == true, truth)
+        torch.save(content, path.with_suffix(".part"))
+        path.with_suffix(".part").replace(path)
+    image, whole, share, right, truth = torch.load(path, weights_only=True)
+    return Known(image, whole, share, right.numpy(), truth)
+
+
+def fit_table(sets: list[Known]) -> tuple[Tensor, Tensor]:
+    """Return weights ``(inputs, 3)`` and offsets ``(3,)`` of a regression in which every set counts the same."""
+    random = np.random.default_rng(0)
+    picks = [torch.from_numpy(random.permutation(len(own.truth))[:MOST]) for own in sets]
+    rows = torch.cat([own.inputs()[pick] for own, pick in zip(sets, picks, strict=True)])
+    truth = torch.cat([own.truth[pick] for own, pick in zip(sets, picks, strict=True)])
+    counts = torch.cat([torch.full((len(pick),), 1 / len(pick) / len(sets)) for pick in picks])
+    mean, scale = rows.mean(dim=0), rows.std(dim=0) + 1e-6
+    rows = (rows - mean) / scale
+    weights, offsets = torch.zeros(rows.shape[1], 3, requires_grad=True), torch.zeros(3, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weights, offsets], max_iter=120, history_size=20, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        found = (counts * F.cross_entropy(rows @ weights + offsets, truth, reduction="none")).sum()
+        found = found + PENALTY * weights.square().sum() / 2
+        found.backward()
+        return found
+
+    optimiser.step(loss)
+    weights, offsets = weights.detach(), offsets.detach()
+    return weights / scale[:, None], offsets - (mean / scale) @ weights
+
+
+def unseen_chances(sets: list[Known]) -> list[Tensor]:
+    """Return for every set the probabilities of a table that was fitted without it."""
+    found: list[Tensor] = [torch.empty(0)] * len(sets)
+    for part in range(PARTS):
+        weights, offsets = fit_table([own for place, own in enumerate(sets) if place % PARTS != part])
+        for place in range(part, len(sets), PARTS):
+            found[place] = torch.softmax(sets[place].inputs() @ weights + offsets, dim=1)
+    return found
+
+
+def fit_suggestion(sets: list[Known], chances: list[Tensor]) -> list[float]:
+    """Return offset and slopes of how likely a suggestion is right, every set counting the same."""
+    rows = [
+        torch.stack([bounded_logit(own[:, 1]), bounded_logit(known.share)], dim=1).numpy()
+        for known, own in zip(sets, chances, strict=True)
+    ]
+    counts = np.concatenate([np.full(len(part), 1 / len(part)) for part in rows])
+    model = LogisticRegression(C=1e3).fit(
+        np.concatenate(rows), np.concatenate([own.right for own in sets]), counts * len(counts) / counts.sum()
+    )
+    return [float(model.intercept_[0]), *map(float, model.coef_[0])]
+
+
+def fit_spread(sets: list[Known], chances: list[Tensor]) -> dict[str, list[list[float]]]:
+    """Return for each kind of rate how far the truth lay below and above an estimate: offset and slope each."""
+    found = {}
+    for kind, wanted in (("wrong", (1,)), ("foreign", (2,)), ("either", (1, 2))):
+        said = [own[:, list(wanted)].sum(dim=1).double() for own in chances]
+        true = np.array([np.isin(own.truth.numpy(), wanted).mean() for own in sets])
+        doubts = np.array([doubt_in(own) for own in said])
+        errors = true - np.array([float(own.mean()) for own in said])
+        below, above = (_line(doubts, errors, level) for level in QUANTILES)
+        found[kind] = [[-value for value in below], above]
+    return found
+
+
+def _line(doubts: Floats, errors: Floats, level: float) -> list[float]:
+    model = QuantileRegressor(quantile=level, alpha=0).fit(doubts[:, None], errors)
+    return [float(model.intercept_), float(model.coef_[0])]
+
+
+def fit(sets: list[Known]) -> dict[str, Any]:
+    """Return the table as plain values."""
+    weights, offsets = fit_table(sets)
+    chances = unseen_chances(sets)
+    return {
+        "sets": len(sets),
+        "image": list(sets[0].image),
+        "whole": list(sets[0].whole),
+        "crossed_image": list(CROSSED_IMAGE),
+        "crossed_whole": list(CROSSED_WHOLE),
+        "weights": [[float(f"{value:.5g}") for value in row] for row in weights.tolist()],
+        "offsets": [float(f"{value:.5g}") for value in offsets.tolist()],
+        "suggestion": [round(value, 4) for value in fit_suggestion(sets, chances)],
+        "spread": {
+            kind: [[round(value, 4) for value in side] for side in both]
+            for kind, both in fit_spread(sets, chances).items()
+        },
+    }
+
+
+def main() -> None:
+    """Compute the evidence of all TUNE cells, fit, and write the table of the package."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--features", type=Path, required=True)
+    parser.add_argument("--evidence", type=Path, default=Path("runs/noise_bench/evidence"))
+    parser.add_argument("--drawn", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=Path("src/lond/crossfit/chances.json"))
+    given = parser.parse_args()
+    world = load_world(given.data, given.features)
+    specs = [*cells("tune"), *drawn(given.drawn)]
+    sets = []
+    for number, spec in enumerate(specs):
+        sets.append(known(spec, world, given.evidence))
+        print(f"\revidence {number + 1} of {len(specs)}", end="", flush=True)
+    print()
+    given.out.write_text(json.dumps(fit(sets), indent=1) + "\n", encoding="utf-8")
+    print(f"table: {given.out}")
+
+
+if __name__ == "__main__":
+    main()
