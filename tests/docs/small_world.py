@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -65,6 +66,13 @@ def _decisions(file: Path) -> None:
         csv.writer(out).writerows([("id", "decision", "new_label"), (first["id"], "relabel", first["label"])])
 
 
+def _annotations(path: Path) -> None:
+    """Write what Label Studio would export: the tasks of ``studio``, one of them annotated."""
+    tasks = json.loads(Path("studio/tasks.json").read_text(encoding="utf-8"))
+    chosen = {"type": "choices", "value": {"choices": [tasks[0]["data"]["label"]]}}
+    path.write_text(json.dumps([tasks[0] | {"annotations": [{"result": [chosen]}]}, *tasks[1:]]), encoding="utf-8")
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "photos": _photos,
     "checked_images": _checked,
@@ -75,6 +83,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "foreign": _loose,
     "own.npz": _embeddings,
     "decisions.csv": _decisions,
+    "export.json": _annotations,
 }
 """Name in the documentation -> what writes it."""
 

@@ -27,8 +27,9 @@ from lond.runs import load_data, load_run, prediction_rows, train_run
 from lond.runs.data import divide
 from lond.runs.detection import compare_detectors, own_test_set
 from lond.train.checkpoint import load_state, same_state
-from lond.train.loop import CHECKPOINT, Trainer
+from lond.train.loop import Trainer
 from lond.train.runtime import RuntimeSettings
+from lond.train.state import CHECKPOINT
 
 CPU = RuntimeSettings("cpu", threads=1)
 

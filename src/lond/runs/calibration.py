@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -12,12 +12,17 @@ from torch import Tensor
 from lond.detect.conformal import p_values
 from lond.detect.temp_scaling import best_temperature
 from lond.detect.threshold import threshold_at
-from lond.errors import DataError
+from lond.errors import DamagedFileError, DataError
 from lond.evaluate import expected_calibration_error
-from lond.train.checkpoint import load_state, save_state
+from lond.runs.folder import identity_in
+from lond.train.checkpoint import read_state, save_state
+from lond.train.state import check_identity
 from lond.types import FOREIGN, Prediction
 
 CALIBRATION = "decision.safetensors"
+
+HOLDS = "decision"
+AGAIN = "delete it and start the lond train or lond calibrate command of the run again"
 
 FALSE_ALARM_RATE = 0.05
 """Share of known images that is called foreign, unless told otherwise."""
@@ -96,13 +101,37 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write the calibration into a run folder."""
-    save_state(folder / CALIBRATION, asdict(calibration))
+    """Write the calibration into a run folder, as this run's."""
+    save_state(folder / CALIBRATION, asdict(calibration), holds=HOLDS, identity=identity_in(folder))
 
 
 def load_calibration(folder: Path) -> Calibration | None:
-    """Read the calibration of a run folder, if it has one."""
-    return Calibration(**load_state(folder / CALIBRATION)) if (folder / CALIBRATION).is_file() else None
+    """Read the calibration of a run folder, if it has one.
+
+    Raises:
+        DataError: it is damaged, or of another run.
+    """
+    path = folder / CALIBRATION
+    if not path.is_file():
+        return None
+    needed = tuple(field.name for field in fields(Calibration) if field.default is MISSING)
+    try:
+        saved = read_state(path, holds=HOLDS, needed=needed)
+        check_identity(path, saved.identity, identity_in(folder))
+        found = Calibration(**saved.state)
+        _check_numbers(found)
+    except TypeError as error:
+        raise DataError(f"{path} is damaged ({error}); {AGAIN}") from error
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{error}; {AGAIN}") from error
+    return found
+
+
+def _check_numbers(found: Calibration) -> None:
+    """Check the types; damage that no hash can show, as version 0.1.0 wrote none."""
+    scores, numbers = found.known_scores, (found.threshold, found.false_alarm_rate, found.temperature)
+    if not isinstance(scores, Tensor) or scores.dim() != 1 or not all(isinstance(x, float | int) for x in numbers):
+        raise TypeError("an entry is of the wrong type")
 
 
 def tempered(probabilities: Tensor, temperature: float) -> Tensor:

@@ -22,7 +22,7 @@ from lond.device import choose_device
 from lond.errors import ConfigError, DataError
 from lond.frozen.read import FeatureReader
 from lond.frozen.samples import FrozenSettings, as_features
-from lond.train.progress import named_bars
+from lond.progress.work import work_here
 from lond.train.runtime import RuntimeSettings
 from lond.types import Problem, Samples
 
@@ -94,8 +94,8 @@ def _features(
     show_progress: bool | None = None,
 ) -> Samples:
     runtime = runtime or RuntimeSettings()
-    with named_bars(show_progress) as bars:
-        reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), bars)
+    with work_here("features", show=show_progress) as work:
+        reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), work.part)
         return as_features(samples, frozen, reader)
 
 

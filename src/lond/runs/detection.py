@@ -29,7 +29,7 @@ from lond.runs.trained import LoadedRun, load_trained
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples
 
-ALL, CLEAN, NOTHING = "all", "clean", "-"
+ALL, CLEAN, HELD_OUT, NOTHING = "all", "clean", "held-out", "-"
 """What a detector was fitted on."""
 
 LACKS = {
@@ -53,6 +53,33 @@ class DetectorResult:
     seconds: float
     scores: Tensor
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class FitEvidence:
+    """What detectors may be fitted on: of all training samples, of the clean ones, of held-out ones if there are any.
+
+    ``judged`` says whether the method judged which samples are clean.
+    """
+
+    everything: Evidence
+    clean: Evidence
+    held_out: Evidence | None
+    judged: bool
+
+    def of(self, fits_on: FitsOn) -> list[tuple[str, Evidence]]:
+        """Return what a detector is fitted on, once or twice, each with its name.
+
+        A temperature fitted on samples that were chosen because the model is right about them would be zero, so without
+        a partition the detectors that want a validation set take all samples.
+        """
+        if fits_on == "training":
+            return [(ALL, self.everything), (CLEAN, self.clean)]
+        if fits_on == "held-out" and self.held_out is not None:
+            return [(HELD_OUT, self.held_out)]
+        if fits_on == "nothing":
+            return [(NOTHING, self.everything)]
+        return [(CLEAN, self.clean) if self.judged else (ALL, self.everything)]
 
 
 def mixed_test_set(known: Samples, foreign: Samples) -> tuple[list[Samples], Tensor]:
@@ -159,7 +186,9 @@ def detect_run(
         raise DataError("the run was trained without test data; give --known and --foreign")
     target.mkdir(parents=True, exist_ok=True)
     runtime = Runtime(runtime_settings)
-    results = compare_detectors(run, divide(config, training).learned_from, sets, marks, names, runtime)
+    split = divide(config, training)
+    held_out = take(training, split.held) if len(split.held) else None
+    results = compare_detectors(run, split.learned_from, sets, marks, names, runtime, held_out)
     content = {
         "run": folder.name,
         "method": config.method,
@@ -189,6 +218,7 @@ def compare_detectors(
     foreign: Tensor,
     names: Sequence[str | type[Detector]] | None = None,
     runtime: Runtime | None = None,
+    held_out: Samples | None = None,
 ) -> list[DetectorResult]:
     """Fit, score and time detectors.
 
@@ -199,6 +229,7 @@ def compare_detectors(
         foreign: which of them, in order, are foreign.
         names: detectors, by name or class; all that suit the network if None.
         runtime: where to compute.
+        held_out: samples with given labels that it was not trained on; None if there are none.
 
     Raises:
         ConfigError: one of the named detectors is unknown or does not suit the network.
@@ -206,12 +237,14 @@ def compare_detectors(
     extractor = EvidenceReader(run, runtime)
     fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
     clean = trusted_only(fit, _judged_clean(run, training, extractor.runtime))
+    unseen = None if held_out is None else extractor.evidence(held_out)
+    fits = FitEvidence(fit, clean, unseen, judged=run.method.partition is not None)
     lacking = {part for part in LACKS if part != "maps" and getattr(fit, part) is None}
     lacking |= set() if extractor.gives_maps(training) else {"maps"}
     chosen = {name: ALL_DETECTORS[name] for name in map(ALL_DETECTORS.name_of, names or ALL_DETECTORS)}
     results = []
     for name, kind in _suitable(chosen, lacking, strict=bool(names)).items():
-        for fitted_on, evidence in _fit_sets(kind.fits_on, fit, clean, run.method.partition is not None):
+        for fitted_on, evidence in fits.of(kind.fits_on):
             started = time.perf_counter()
             scores, problem = torch.empty(0), ""
             try:
@@ -241,19 +274,6 @@ def _judged_clean(run: LoadedRun, training: Samples, runtime: Runtime) -> Tensor
     if partition is not None:
         return partition.clean.cpu()
     return run.predict(training, runtime).probabilities.argmax(dim=1) == training.labels
-
-
-def _fit_sets(fits_on: FitsOn, everything: Evidence, clean: Evidence, judged: bool) -> list[tuple[str, Evidence]]:
-    """Return what a detector is fitted on, once or twice.
-
-    A temperature fitted on samples that were chosen because the model is right about them would be zero, so without
-    a partition the detectors that want a validation set take all samples.
-    """
-    if fits_on == "training":
-        return [(ALL, everything), (CLEAN, clean)]
-    if fits_on == "clean":
-        return [(CLEAN, clean) if judged else (ALL, everything)]
-    return [(NOTHING, everything)]
 
 
 def _to_cpu(evidence: Evidence) -> Evidence:

@@ -13,18 +13,28 @@ from lond.config import RunConfig, to_dict
 from lond.data.batches import ordered_views
 from lond.data.sources import load
 from lond.data.views import Views
-from lond.errors import DataError
-from lond.io.json_files import read_json, write_json
+from lond.errors import DamagedFileError, DataError
+from lond.io.json_files import read_sealed_json, write_json, write_sealed_json
 from lond.methods import Method
 from lond.presets.changes import without_weights
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, Calibration, load_calibration, save_calibration
 from lond.runs.data import Shape, check_fits, in_memory, new_features, reading_at
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, VERDICTS, claim, folder_config
+from lond.runs.folder import (
+    CONFIG,
+    MANIFEST,
+    METRICS,
+    VERDICTS,
+    claim,
+    folder_config,
+    read_manifest,
+    run_identity,
+)
 from lond.runs.image_tables import VerdictColumns, read_verdicts, write_verdicts
-from lond.train.checkpoint import load_state, same_state, save_state
-from lond.train.loop import CHECKPOINT, Result
+from lond.train.checkpoint import SavedState, read_state, same_state
+from lond.train.loop import Result
 from lond.train.runtime import Runtime, RuntimeSettings
+from lond.train.state import CHECKPOINT, HOLDS, NEEDED, PREVIOUS, check_identity, save_checkpoint
 from lond.types import Prediction, Samples
 
 
@@ -122,20 +132,53 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
                 f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {folder}"
             )
     config = folder_config(folder, own_backbone=backbone is not None)
-    manifest = read_json(folder / MANIFEST)
+    manifest = read_manifest(folder)
     shape = Shape(tuple(manifest["class_names"]), manifest["channels"], tuple(manifest["size"]))
-    state = load_state(folder / CHECKPOINT)
+    saved = _checkpoint_of(folder)
+    check_identity(folder / CHECKPOINT, saved.identity, run_identity(config, manifest))
+    state = saved.state
     # The weights come from the checkpoint: pretrained ones need not be at hand any more.
     method, views = build(without_weights(config), shape, torch.empty(0, dtype=torch.long), backbone)
     try:
         method.load_state_dict(state["method"])
-    except RuntimeError as error:
-        raise DataError(f"the checkpoint of {folder} does not fit its network: {error}") from error
-    method.load_extra_state(state["extra"])
-    outcome = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
-    verdicts = read_verdicts(folder / VERDICTS) if (folder / VERDICTS).is_file() else {}
+        method.load_extra_state(state["extra"])
+    except (RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        text = " ".join(str(error).split())[:300]
+        raise DataError(f"the checkpoint of {folder} does not fit its network: {text}") from error
+    outcome = _outcome(folder / METRICS) if (folder / METRICS).is_file() else {}
+    verdicts = _verdicts(folder / VERDICTS, manifest) if (folder / VERDICTS).is_file() else {}
     run = LoadedRun(config, shape, method, views, load_calibration(folder), finished=(folder / METRICS).is_file())
     return Trained(run, manifest, state, outcome, verdicts)
+
+
+def _outcome(path: Path) -> dict[str, Any]:
+    try:
+        outcome = read_sealed_json(path)
+    except DamagedFileError as error:
+        raise DamagedFileError(f"{error}; delete it and start the lond train command of the run again") from error
+    if not isinstance(outcome.get("metrics"), dict):
+        raise DataError(f"{path} is damaged (metrics); delete it and start the lond train command of the run again")
+    return outcome
+
+
+def _verdicts(path: Path, manifest: dict[str, Any]) -> VerdictColumns:
+    """Read the verdicts; people may edit them, but a row for every training image there must be."""
+    verdicts, images = read_verdicts(path), manifest["data"].get("train", {}).get("images")
+    if images is not None and len(verdicts.get("id", ())) != images:
+        raise DataError(
+            f"{path} is damaged ({len(verdicts.get('id', ()))} rows for {images} images); "
+            "delete it and metrics.json, and start the lond train command of the run again"
+        )
+    return verdicts
+
+
+def _checkpoint_of(folder: Path) -> SavedState:
+    """Read the newest checkpoint; an older one would speak of other weights than the rest of the folder."""
+    try:
+        return read_state(folder / CHECKPOINT, holds=HOLDS, needed=NEEDED)
+    except DamagedFileError as error:
+        before = "goes on from the checkpoint before it" if (folder / PREVIOUS).is_file() else "needs it deleted first"
+        raise DamagedFileError(f"{error}; the lond train command of the run mends it and {before}") from error
 
 
 def save_trained(folder: Path, trained: Trained) -> None:
@@ -147,7 +190,7 @@ def save_trained(folder: Path, trained: Trained) -> None:
     claim(folder, trained.run.config)
     write_json(folder / CONFIG, to_dict(trained.run.config))
     write_json(folder / MANIFEST, trained.manifest)
-    save_state(folder / CHECKPOINT, trained.state)
+    save_checkpoint(folder, trained.state, run_identity(trained.run.config, trained.manifest))
     write_outcome(folder, trained)
 
 
@@ -161,4 +204,4 @@ def write_outcome(folder: Path, trained: Trained) -> None:
     if trained.verdicts:
         write_verdicts(folder / VERDICTS, trained.verdicts)
     # Last: a run with metrics is finished.
-    write_json(folder / METRICS, trained.outcome)
+    write_sealed_json(folder / METRICS, trained.outcome)

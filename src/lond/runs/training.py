@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +13,22 @@ from torch import Tensor, nn
 from lond.config import RunConfig, to_dict
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
-from lond.io.json_files import read_json, write_json
+from lond.io.json_files import write_json
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
 from lond.runs.data import check_trainable, divide, load_data, shape_of
-from lond.runs.folder import CONFIG, MANIFEST, METRICS, check_same_data, claim, held, make_manifest, outside_parts
+from lond.runs.folder import (
+    CONFIG,
+    MANIFEST,
+    METRICS,
+    check_same_data,
+    claim,
+    held,
+    make_manifest,
+    outside_parts,
+    read_manifest,
+    run_identity,
+)
 from lond.runs.image_tables import judge_samples, verdict_columns
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
@@ -62,10 +74,16 @@ def train_samples(
     *,
     noise: dict[str, Any] | None = None,
     backbone: nn.Module | None = None,
+    start: Mapping[str, Tensor] | None = None,
     false_alarm_rate: float = FALSE_ALARM_RATE,
+    calibration: Calibration | None = None,
     show_progress: bool | None = None,
 ) -> Trained:
     """Train on samples at hand; the run is kept, and resumed, in ``folder`` if one is given.
+
+    It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
+    that the folder of a finished run holds is kept. ``start`` are weights and buffers of the method to start from in
+    place of drawn ones.
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -81,6 +99,8 @@ def train_samples(
     division = divide(config, samples)
     with held(folder), closing(Runtime(runtime_settings)) as runtime:
         method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
+        if start is not None:
+            method.load_state_dict(start)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
             manifest["machine"] = _machine(keeper, runtime)
@@ -95,6 +115,7 @@ def train_samples(
             runtime,
             test=test,
             folder=folder,
+            identity=run_identity(config, manifest),
             label=config.method,
             show_progress=show_progress,
         )
@@ -108,8 +129,8 @@ def train_samples(
             (keeper / METRICS).unlink(missing_ok=True)
         result = trainer.run()
         predicted = PredictedSamples(samples, trainer.predict(samples), division.kept, division.held)
-        trained = _trained(trainer, config, manifest, result, predicted, false_alarm_rate)
-        if checked is not None:
+        trained = _trained(trainer, config, manifest, result, predicted, false_alarm_rate, calibration)
+        if checked is not None and (calibration is None or checked.source != calibration.source):
             trained = replace(trained, run=replace(trained.run, calibration=checked))
         if keeper is not None:
             write_outcome(keeper, trained)
@@ -123,7 +144,7 @@ def _machine(folder: Path, runtime: Runtime) -> dict[str, Any]:
     A run that went on elsewhere has the last machine.
     """
     if (folder / METRICS).is_file() and (folder / MANIFEST).is_file():
-        machine: dict[str, Any] = read_json(folder / MANIFEST).get("machine", {})
+        machine: dict[str, Any] = read_manifest(folder).get("machine", {})
         return machine
     return runtime.describe()
 
@@ -151,6 +172,7 @@ def _trained(
     result: Result,
     predicted: PredictedSamples,
     false_alarm_rate: float,
+    calibration: Calibration | None,
 ) -> Trained:
     """Gather what a finished run leaves: its metrics with the calibration, and a verdict on every sample."""
     method, samples, prediction, partition = (
@@ -160,7 +182,7 @@ def _trained(
         trainer.method.partition,
     )
     seconds = [sum(record["seconds"].values()) for record in result.history]
-    calibration = calibrate_on_samples(predicted, partition, false_alarm_rate)
+    calibration = calibration or calibrate_on_samples(predicted, partition, false_alarm_rate)
     threshold = None if calibration is None else calibration.threshold
     outcome: dict[str, Any] = {
         "method": config.method,
@@ -170,7 +192,7 @@ def _trained(
         "metrics": result.metrics,
         "threshold": threshold,
         "threshold_from": None if calibration is None else calibration.source,
-        "false_alarm_rate": false_alarm_rate,
+        "false_alarm_rate": false_alarm_rate if calibration is None else calibration.false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }
     verdicts = judge_samples(samples, prediction, threshold)

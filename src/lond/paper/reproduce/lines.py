@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FITTED_CLEAN = "fitted on training samples judged clean"
 """The second reading of detectors that can be fitted on all training samples or on these."""
 
-FITTED_TWICE = ("knn", "mds", "openmax", "ngc-prototype")
+FITTED_TWICE = ("knn", "mds", "openmax", "ngc-prototype", "dice", "nnguide", "rmds", "she", "vim")
 """Such detectors; ``lond.runs.detection`` fits them so, and is not imported since it loads a network."""
 
 ALL, CLEAN = "all", "clean"
