@@ -137,7 +137,7 @@ class Registry(Generic[T]):
         if origin.get("package"):
             raise ConfigError(
                 f"{made} of the package {origin['package']} {origin['version']} ({origin['class']}), which is not "
-                f"installed here: install {origin['package']}"
+                f"installed here: install {origin['package']}, or import the class and call {self.home}.register"
             )
         raise ConfigError(
             f"{made} ({origin['class']}), which this program does not know: import it and call "

@@ -16,23 +16,16 @@ from lond.methods import METHODS, sed
 from lond.types import Batch
 
 STRONG = {
-    "cir-plus": set(),
-    "co-teaching": set(),
-    "co-teaching-plus": set(),
-    "cross-fit": set(),
     "disc": {("all", 1)},
-    "dividemix": set(),
-    "jo-src": set(),
     "lond-drs": {("all", 1), ("clean", 1), ("closed", 1), ("trusted", 1)},
     "nce": {("clean", 2), ("rest", 0)},
     "ngc": {("all", 1)},
     "npn-hard": {("all", 1)},
     "npn-soft": {("all", 1)},
     "sed": {("all", 1)},
-    "standard": set(),
     "unicon": {("labelled", 2), ("labelled", 3), ("unlabelled", 2), ("unlabelled", 3)},
 }
-"""Method -> streams and places of the views that are strong in some phase."""
+"""Method -> streams and places of the views that are strong in some phase; none of a method that is not named."""
 
 
 def inverted(images: Tensor, generator: Generator) -> Tensor:
@@ -62,4 +55,4 @@ def test_strong_views_have_their_policy(name: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(trainer.method, "step", seen)
     trainer.run()
-    assert found == STRONG[name]
+    assert found == STRONG.get(name, set())

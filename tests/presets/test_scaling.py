@@ -59,10 +59,10 @@ def test_a_reduced_preset_keeps_its_length(method: str, name: str) -> None:
 def test_a_shortened_run_steps_down_after_its_ramp_and_not_too_early(method: str, name: str) -> None:
     config, published = preset(name, method), recipe_of(method)(occasion_of(PRESETS[name]))
     assert published.optimiser is not None and published.epochs is not None
-    warmup, first = config.settings.warmup_epochs, config.optimiser.milestones[0]
+    warmup, first = getattr(config.settings, "warmup_epochs", 0), config.optimiser.milestones[0]
     # Half an epoch of rounding, as a share of what is left after warm-up.
     left = config.train.epochs - warmup
-    before = published.settings.warmup_epochs
+    before = getattr(published.settings, "warmup_epochs", 0)
     for new, old in zip(config.optimiser.milestones, published.optimiser.milestones, strict=True):
         assert (new - warmup) / left >= (old - before) / (published.epochs - before) - 0.5 / left
         assert new < config.train.epochs

@@ -12,6 +12,8 @@ from lond.losses.rows import check_rows
 def generalised_cross_entropy(logits: Tensor, labels: Tensor, exponent: float) -> Tensor:
     """Return ``(1 - p_y^q) / q``; q = 1 is the absolute error ``1 - p_y``, q -> 0 the cross-entropy.
 
+    Zhang and Sabuncu, "Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels", Eq. 6.
+
     Args:
         logits: ``(B, C)``.
         labels: ``(B,)`` in ``0..C-1``.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FITTED_CLEAN = "fitted on training samples judged clean"
 """The second reading of detectors that can be fitted on all training samples or on these."""
 
-FITTED_TWICE = ("knn", "mds", "openmax", "ngc-prototype", "dice", "nnguide", "rmds", "she", "vim")
-"""Such detectors; ``lond.runs.detection`` fits them so, and is not imported since it loads a network."""
+FITTED_TWICE = ("knn", "mds", "openmax")
+"""The paper's detectors of this kind; ``lond.detect`` says so of each, and is not imported since it loads PyTorch."""
 
 ALL, CLEAN = "all", "clean"
 """What a record says of such a detector."""
