@@ -74,7 +74,7 @@ def local_nodes(count: int) -> Iterator[Nodes]:
 
 
 def traced(job: Job, attempt: int, *shared: Any) -> Any:
-    """Train on a node as usual, and leave a trace of the attempt and of every epoch; a worker's parent is the raylet."""
+    """Train on a node as usual, and leave a trace of the attempt and every epoch; a worker's parent is its raylet."""
     about = {"run": job.folder.name, "attempt": attempt, "raylet": os.getppid(), "finished": job.finished}
     trace = job.folder.parent / TRACE
     _add(trace, about)

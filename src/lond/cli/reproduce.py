@@ -104,9 +104,7 @@ def reproduce(
 
 def _room(cluster: RayCluster | None, runtime: RuntimeSettings) -> int:
     """Return how many runs a cluster trains at a time, at least 1."""
-    from lond.results.on_cluster import needs_of_a_run
-
-    return 1 if cluster is None else max(1, cluster.room(needs_of_a_run(cluster, runtime)))
+    return 1 if cluster is None else max(1, cluster.room(cluster.needs(runtime.threads, runtime.accelerator)))
 
 
 def _missing(plan: RunPlan, store: Path) -> list[Run]:

@@ -67,9 +67,11 @@ class RayCluster:
         machines = [node.get("Resources", {}) for node in self.ray.nodes() if node.get("Alive")]
         return sum(min(int(has.get(name, 0) // count) for name, count in wanted.items() if count) for has in machines)
 
-    def has_gpus(self) -> bool:
-        """Tell whether a machine of the cluster has a GPU."""
-        return self.room(Needs(gpus=1)) > 0
+    def needs(self, threads: int, accelerator: str) -> Needs:
+        """Return what work takes: a CPU for each thread, and a GPU if asked for, or with "auto" if there is one."""
+        cpus = max(1, threads)
+        on_gpu = accelerator in ("gpu", "cuda") or (accelerator == "auto" and self.room(Needs(cpus, 1)) > 0)
+        return Needs(cpus, 1 if on_gpu else 0)
 
     def run(
         self,

@@ -63,7 +63,7 @@ def carry_out(
     runtime: RuntimeSettings | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Train what is missing, one after the other, in ``workers`` processes or on a cluster, and store every result at once.
+    """Train what is missing, one after the other, in processes or on a cluster, and store every result at once.
 
     A run that fails is told of and does not stop the others; an interrupt stops all, and the same call goes on.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
-from lond.cluster.tasks import Needs, RayCluster
+from lond.cluster.tasks import RayCluster
 from lond.io.lock import wait_until_free
 from lond.methods import ALL_METHODS, Method
 from lond.nets.backbones import ALL_BACKBONES, Builder
@@ -16,12 +17,6 @@ from lond.train.runtime import RuntimeSettings
 
 FREE_WITHIN = 180.0
 """Seconds in which the disk must have let go of the lock of a machine that died; NFS takes 90."""
-
-
-def needs_of_a_run(cluster: RayCluster, runtime: RuntimeSettings) -> Needs:
-    """Return what a run takes: a CPU for each thread, and a GPU if asked for, or by "auto" if the cluster has any."""
-    on_gpu = runtime.accelerator in ("gpu", "cuda") or (runtime.accelerator == "auto" and cluster.has_gpus())
-    return Needs(max(1, runtime.threads), 1 if on_gpu else 0)
 
 
 def train_on(
@@ -42,17 +37,18 @@ def train_on(
     ended = cluster.run(
         train_there,
         jobs,
-        needs_of_a_run(cluster, runtime),
+        cluster.needs(runtime.threads, runtime.accelerator),
         at_once=at_once,
         shared=shared,
         is_done=lambda job: job.finished,
         tell=lambda text: warnings.showwarning(text, UserWarning, __file__, 0),
     )
-    for job, answer in ended:
-        problem, told = answer.value or (answer.problem or None, [])
-        for warning in told:
-            warnings.showwarning(*warning)
-        yield job, problem
+    with closing(ended):
+        for job, answer in ended:
+            problem, told = answer.value or (answer.problem or None, [])
+            for warning in told:
+                warnings.showwarning(*warning)
+            yield job, problem
 
 
 def train_there(
@@ -65,8 +61,7 @@ def train_there(
     """Train a run on a machine of a cluster; return its problem, if any, and the warnings."""
     told: list[Warned] = []
     if not job.folder.is_dir():
-        problem = f"machine {platform.node()} does not see {job.folder}; choose a folder on a disk that all share"
-        return problem, told
+        return f"machine {platform.node()} does not see {job.folder}; choose a folder on a disk that all share", told
     ALL_METHODS.added.update(methods)
     ALL_BACKBONES.added.update(backbones)
     if attempt > 1:
