@@ -159,7 +159,7 @@ class RayCluster:
 
 
 def _name(item: Any) -> str:
-    return str(getattr(item, "title", item))
+    return item if isinstance(item, str) else str(getattr(item, "title", item))
 
 
 def _lost_each_time() -> str:

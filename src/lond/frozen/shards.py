@@ -27,7 +27,7 @@ from lond.frozen.pictures import base_of
 from lond.frozen.read import FeatureReader
 from lond.types import Samples
 
-LONGEST = timedelta(days=7)
+LONGEST = timedelta(days=1)
 """How long a process waits for the others; ``torchrun`` ends all of them as soon as one dies."""
 
 Place = Callable[[], torch.device]
