@@ -36,8 +36,13 @@ from lond.train.runtime import RuntimeSettings
 TRACE = "trace.jsonl"
 """File that every worker adds a line to, for each attempt at a run and each epoch that it trained."""
 
-QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
-"""Settings of Ray by which a dead node is found in seconds."""
+QUICK = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 3,
+    "worker_niceness": 0,
+}
+"""Settings of Ray by which a dead node is found in seconds, and workers are not slower than other processes."""
 
 STORE_BYTES = 80_000_000
 KILLED_WITHIN = 300.0

@@ -32,7 +32,7 @@ from lond.errors import ConfigError, DataError
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
-from lond.frozen.shards import ShardedReading, Spread
+from lond.frozen.shards import ReadingSpread, ShardedReading
 from lond.layout_map import FEATURE_COMPONENTS, MapKind, two_dimensions, used_kind
 from lond.presets.for_audit import TrainingKind, for_audit
 from lond.presets.own_data import SMALL_IMAGE
@@ -89,7 +89,7 @@ def audit(
     runtime: RuntimeSettings | None = None,
     read: ReadOptions | None = None,
     progress: Callable[[str], Progress] | None = None,
-    spread: Spread | None = None,
+    spread: ReadingSpread | None = None,
 ) -> Audit:
     """Audit a set of images; see ``lond.data.load`` for what a source may be.
 
@@ -145,7 +145,13 @@ def sharded_reading(
 
 
 def read_own_shard(
-    source: object, spread: Spread, cache: Path, settings: AuditSettings, runtime: RuntimeSettings, *, features: bool
+    source: object,
+    spread: ReadingSpread,
+    cache: Path,
+    settings: AuditSettings,
+    runtime: RuntimeSettings,
+    *,
+    features: bool,
 ) -> None:
     """Read the shard of a process that helps another one's audit; it must be given the same source and settings.
 

@@ -14,7 +14,7 @@ from lond.errors import ConfigError
 if TYPE_CHECKING:
     from lond.audit.result import Audit
     from lond.cluster.tasks import RayCluster
-    from lond.frozen.shards import Spread
+    from lond.frozen.shards import ReadingSpread
     from lond.train.runtime import RuntimeSettings
 
 SHOWN = 10
@@ -118,7 +118,7 @@ def audit(
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
 
 
-def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> Spread:
+def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
     from lond.frozen.shards import RaySpread
 
     return RaySpread(cluster, cluster.needs(runtime.threads, runtime.accelerator), workers, tell=_note)

@@ -48,7 +48,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Task(Generic[Item]):
+class HandedOut(Generic[Item]):
     """A piece of work that is handed out for the n-th time."""
 
     item: Item
@@ -98,7 +98,7 @@ class RayCluster:
             is_done: tells whether the work on a lost item was finished before.
             tell: told of workers that are lost, and if there is no room.
         """
-        waiting, running = deque(Task(item) for item in items), dict[Any, Task[Item]]()
+        waiting, running = deque(HandedOut(item) for item in items), dict[Any, HandedOut[Item]]()
         start = self._starter(function, needs, shared)
         without_room = False
         try:
@@ -115,7 +115,7 @@ class RayCluster:
                     answer = self._answer(reference)
                     if answer is None and task.attempt < ATTEMPTS and not is_done(task.item):
                         tell(f"{_name(task.item)}: its machine or process was lost; it goes on elsewhere")
-                        waiting.append(Task(task.item, task.attempt + 1))
+                        waiting.append(HandedOut(task.item, task.attempt + 1))
                     elif answer is None:
                         done = is_done(task.item)
                         yield task.item, Answer() if done else Answer(problem=_lost_each_time())
@@ -124,14 +124,16 @@ class RayCluster:
         finally:
             self._cancel(list(running))
 
-    def _starter(self, function: Callable[..., Any], needs: Needs, shared: Sequence[Any]) -> Callable[[Task[Any]], Any]:
+    def _starter(
+        self, function: Callable[..., Any], needs: Needs, shared: Sequence[Any]
+    ) -> Callable[[HandedOut[Any]], Any]:
         asker = Asker(version("lond"), os.getcwd(), tuple(sys.path))
         # Handed out again by ``run``, which looks first whether it is done; each in a new process, as runs are here.
         options = {"num_cpus": needs.cpus, "num_gpus": needs.gpus, "max_retries": 0, "max_calls": 1}
         remote = self.ray.remote(**options, scheduling_strategy="SPREAD")(carry)
         kept = self.ray.put(tuple(shared)) if shared else ()
 
-        def start(task: Task[Any]) -> Any:
+        def start(task: HandedOut[Any]) -> Any:
             packed = self.ray.cloudpickle.dumps((function, (task.item, task.attempt)))
             return remote.remote(packed, asker, kept)
 

@@ -30,7 +30,7 @@ from lond.types import Samples
 LONGEST = timedelta(days=1)
 """How long a process waits for the others; ``torchrun`` ends all of them as soon as one dies."""
 
-Place = Callable[[], torch.device]
+DeviceChoice = Callable[[], torch.device]
 """Chooses the device of the process that it is called in."""
 
 
@@ -43,12 +43,12 @@ class ShardedReading:
     """None computes no features, only what is seen in the pictures."""
     cache: Path
     """A folder that all workers see."""
-    place: Place
+    place: DeviceChoice
     decoders: int | None = None
     """Processes that decode files beside the one that runs the network; None leaves it to the samples."""
 
 
-Spread = Callable[[ShardedReading, Progress], None]
+ReadingSpread = Callable[[ShardedReading, Progress], None]
 """Lets several workers read, each its shard, and returns when all have ended."""
 
 
