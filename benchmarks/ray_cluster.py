@@ -182,8 +182,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/ray_cluster.json"))
     parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--runs", type=int, default=6)
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder), nodes=options.nodes, runs=options.runs, epochs=options.epochs)
