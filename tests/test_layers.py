@@ -19,6 +19,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "types": (set(), {"torch"}),
     "seeds": (set(), TENSORS),
     "io": ({"errors"}, {"torch", "safetensors"}),
+    "cluster": ({"errors"}, {"ray"}),
     "registry": ({"errors"}, set()),
     "device": ({"errors"}, {"torch"}),
     "progress": ({"errors"}, {"rich"}),
@@ -42,7 +43,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"torch", "safetensors", "lightning_fabric"},
     ),
     "frozen": (
-        {"types", "errors", "seeds", "io", "data", "data.read", "nets"},
+        {"types", "errors", "seeds", "io", "cluster", "data", "data.read", "nets"},
         {"openvino", "PIL", "safetensors", *TENSORS},
     ),
     "config": ({"errors", "io", "data", "data.benchmarks", "frozen", "methods", "train"}, set()),
@@ -78,8 +79,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "results": (
         {
-            "types", "errors", "lazy", "io", "config", "methods", "nets", "plots", "presets", "runs", "train",
-            "webpage",
+            "types", "errors", "lazy", "io", "cluster", "config", "methods", "nets", "plots", "presets", "runs",
+            "train", "webpage",
         },
         {"PIL", "torch"},
     ),
@@ -122,7 +123,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "lond": ({"types", "errors", "lazy", "config", "estimator", "presets", "runs"}, set()),
     "cli": (
         {
-            "types", "errors", "lazy", "io", "lond", "config", "audit", "audit.table", "audit.correct",
+            "types", "errors", "lazy", "io", "cluster", "lond", "config", "audit", "audit.table", "audit.correct",
             "audit.formats", "audit.judge", "data", "demo", "detect", "evaluate", "export", "frozen", "methods",
             "paper", "paper.reproduce", "presets", "progress", "results", "runs", "train",
         },

@@ -28,6 +28,7 @@ from lond.train.schedule import OptimiserSettings
 from lond.types import Prediction, Samples, Verdict
 
 FILES = [
+    ".lock",
     "checkpoint.previous.safetensors",
     "checkpoint.safetensors",
     "config.json",

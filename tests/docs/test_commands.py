@@ -35,6 +35,8 @@ CHEAPER = {
 NOT_RUN = {
     "make": "creates an environment and runs everything, these tests among it; the target must exist",
     "pip": "changes the environment; the extras must exist",
+    "ray": "starts processes that stay; tests/results/test_on_cluster.py starts a cluster of its own",
+    "torchrun": "starts several processes; tests/frozen/test_shards.py does so; the options must exist",
     "python": "a benchmark on data outside the repository, or a long tool; the script and its options must exist",
 }
 """Program -> why it is not started, and what is checked instead."""
@@ -43,6 +45,7 @@ ONLY_READ = {
     "demo": "has no shorter form; tests/test_demo.py runs it",
     "--finetune": "trains a whole network on a CPU; tests/audit/test_run.py does so",
     "--from-scratch": "likewise",
+    "--ray-address": "needs a running cluster; tests/results/test_on_cluster.py starts one",
 }
 """Word of a lond command -> why its options are only checked."""
 
@@ -140,7 +143,9 @@ def test_what_is_not_run_is_there(place: str, words: list[str]) -> None:
         project = tomllib.loads(read("pyproject.toml"))["project"]
         extras = {name for word in words for group in re.findall(r"\[(.*)\]", word) for name in group.split(",")}
         assert extras <= set(project["optional-dependencies"])
-    else:
+    elif words[0] == "torchrun":
+        read_options(words[words.index("lond.cli") + 1 :], command_line())
+    elif words[0] != "ray":
         source = read(f"{words[2].replace('.', '/')}.py" if words[1] == "-m" else words[1])
         assert all(f'"{word}"' in source for word in words if word.startswith("--"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,6 +32,7 @@ from lond.errors import ConfigError, DataError
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
+from lond.frozen.shards import ReadingSpread, ShardedReading
 from lond.layout_map import FEATURE_COMPONENTS, MapKind, two_dimensions, used_kind
 from lond.presets.for_audit import TrainingKind, for_audit
 from lond.presets.own_data import SMALL_IMAGE
@@ -87,6 +89,7 @@ def audit(
     runtime: RuntimeSettings | None = None,
     read: ReadOptions | None = None,
     progress: Callable[[str], Progress] | None = None,
+    spread: ReadingSpread | None = None,
 ) -> Audit:
     """Audit a set of images; see ``lond.data.load`` for what a source may be.
 
@@ -101,6 +104,7 @@ def audit(
         runtime: device and threads.
         read: how a source is read.
         progress: gives a progress function for a named piece of work.
+        spread: lets several workers read the images into ``cache`` first, e.g. ``lond.frozen.shards.RaySpread``.
 
     Raises:
         DataError: the source cannot be audited.
@@ -114,13 +118,54 @@ def audit(
     if embeddings is not None:
         own = read_embeddings(embeddings, samples.ids)
     # Reading, judging, the map, and the page that the caller writes; besides them whatever is trained.
-    announce_steps(4 + _trainings(settings, samples, folder))
+    announce_steps((4 if spread is None else 5) + _trainings(settings, samples, folder))
     reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), progress or quiet)
-    facts = reader.read(samples, settings.extractor if own is None else None, perceptual=True, thumbnails=True)
+    network = settings.extractor if own is None else None
+    if spread is not None:
+        spread(sharded_reading(samples, network, cache, runtime), reader.progress("reading on several workers"))
+    facts = reader.read(samples, network, perceptual=True, thumbnails=True)
     if own is not None:
         facts = replace(facts, features=own.values)
     leaks = leaks_into_test(source, test, facts, options, reader)
     return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None)
+
+
+def sharded_reading(
+    samples: Samples, network: ExtractorSettings | None, cache: Path | None, runtime: RuntimeSettings
+) -> ShardedReading:
+    """Return what several workers read for an audit, each on its own device.
+
+    Raises:
+        ConfigError: there is no cache that they could share.
+    """
+    if cache is None:
+        raise ConfigError("several workers need a folder for computed features that all of them see: give a cache")
+    cache.mkdir(parents=True, exist_ok=True)
+    return ShardedReading(samples, network, cache, partial(choose_device, runtime.accelerator, runtime.threads))
+
+
+def read_own_shard(
+    source: object,
+    spread: ReadingSpread,
+    cache: Path,
+    settings: AuditSettings,
+    runtime: RuntimeSettings,
+    *,
+    features: bool,
+) -> None:
+    """Read the shard of a process that helps another one's audit; it must be given the same source and settings.
+
+    Args:
+        source: the images.
+        spread: this process's place among the others.
+        cache: folder of computed features that all processes see.
+        settings: those of the audit.
+        runtime: device and threads.
+        features: whether the audit needs features of the frozen network.
+    """
+    samples = load(source)
+    wanted = features and not isinstance(samples.pixels, FeaturePixels)
+    spread(sharded_reading(samples, settings.extractor if wanted else None, cache, runtime), quiet(""))
 
 
 def _audit(

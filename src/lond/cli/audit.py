@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
 from lond.cli.shared import out
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
     from lond.audit.result import Audit
+    from lond.cluster.tasks import RayCluster
+    from lond.frozen.shards import ReadingSpread
+    from lond.train.runtime import RuntimeSettings
 
 SHOWN = 10
 """Files that could not be used, of which this many are printed."""
@@ -52,20 +56,28 @@ def audit(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
     accelerator: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
+    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice, of each worker on Ray 1.")] = 0,
+    on: OnOption = LOCAL,
+    ray_address: AddressOption = "",
+    jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as it has room for.")] = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.result import PAGE
-    from lond.audit.run import AuditSettings
+    from lond.audit.run import AuditSettings, read_own_shard
     from lond.audit.run import audit as run_audit
     from lond.frozen.extractor import ExtractorSettings
+    from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
     if finetune and from_scratch:
         raise ConfigError("choose one of --finetune and --from-scratch")
+    check_place(on, ray_address)
+    beside = TorchrunSpread.here()
+    if jobs < 0 or (on == LOCAL and jobs) or (beside and on != LOCAL):
+        raise ConfigError("--jobs is for --on ray, and must not be negative; torchrun and --on ray exclude each other")
     settings = AuditSettings(
         train="finetune" if finetune else "scratch" if from_scratch else "heads",
         extractor=ExtractorSettings(backbone=backbone, size=size),
@@ -77,16 +89,26 @@ def audit(
     )
     if write_embeddings is not None:
         check_suffix(write_embeddings)
-    with recorded(logs or (), folder, "audit"), overall("audit", lines=True) as work:
+    runtime, features = RuntimeSettings(accelerator, threads=threads), cache or folder / "features"
+    if beside is not None and beside.rank:
+        # The first process audits; the others only help it to read.
+        read_own_shard(source, beside, features, settings, runtime, features=embeddings is None)
+        return
+    with (
+        chosen_cluster(on, ray_address) as cluster,
+        recorded(logs or (), folder, "audit"),
+        overall("audit", lines=True) as work,
+    ):
         found = run_audit(
             source,
             test=test or None,
             embeddings=embeddings,
             settings=settings,
-            cache=cache or folder / "features",
+            cache=features,
             folder=folder / "heads",
-            runtime=RuntimeSettings(accelerator, threads=threads),
+            runtime=runtime,
             progress=work.part,
+            spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
         )
         work.begin("writing the page")
         written = found.save(folder, max_page_bytes=settings.max_page_bytes)
@@ -94,6 +116,12 @@ def audit(
         found.write_embeddings(write_embeddings)
     _print_summary(found)
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
+
+
+def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
+    from lond.frozen.shards import RaySpread
+
+    return RaySpread(cluster, cluster.needs(runtime.threads, runtime.accelerator), workers, tell=_note)
 
 
 def apply(

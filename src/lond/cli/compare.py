@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import known_names, print_table, say, seed_numbers, threads_of_a_run
-from lond.errors import ConfigError, MissingDependencyError
+from lond.cli.cluster import (
+    LOCAL,
+    AddressOption,
+    JobsOption,
+    OnOption,
+    ThreadsOption,
+    check_place,
+    chosen_cluster,
+    jobs_and_threads,
+)
+from lond.cli.shared import known_names, print_table, say, seed_numbers
+from lond.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from lond.results.jobs import Job
@@ -30,9 +40,11 @@ def compare(
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    jobs: JobsOption = None,
     accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
-    threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
+    threads: ThreadsOption = 0,
+    on: OnOption = LOCAL,
+    ray_address: AddressOption = "",
 ) -> None:
     """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
     from lond.methods import ALL_METHODS
@@ -42,8 +54,8 @@ def compare(
     from lond.results.jobs import plan
     from lond.train.runtime import RuntimeSettings
 
-    if jobs < 1:
-        raise ConfigError("--jobs must be at least 1")
+    check_place(on, ray_address)
+    workers, threads = jobs_and_threads(jobs, threads, on)
     chosen = known_names("" if methods == "all" else methods, ALL_METHODS) or list(ALL_METHODS)
     check_overrides(settings or [], chosen)
     configs = {}
@@ -53,10 +65,13 @@ def compare(
             source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides
         )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)
-    runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
+    runtime = RuntimeSettings(accelerator, threads=threads)
     try:
         title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")
-        found = run_comparison(planned, title, folder / STORE, workers=jobs, runtime=runtime, say=say)
+        with chosen_cluster(on, ray_address) as cluster:
+            found = run_comparison(
+                planned, title, folder / STORE, workers=workers, cluster=cluster, runtime=runtime, say=say
+            )
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None

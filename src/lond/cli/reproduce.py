@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, say, seed_numbers, threads_of_a_run
+from lond.cli.cluster import (
+    LOCAL,
+    AddressOption,
+    JobsOption,
+    OnOption,
+    ThreadsOption,
+    check_place,
+    chosen_cluster,
+    jobs_and_threads,
+)
+from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, say, seed_numbers
 from lond.errors import ConfigError, LondError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from lond.cluster.tasks import RayCluster
     from lond.paper.reproduce.lines import Line
     from lond.paper.reproduce.maps import EmbeddingMap
     from lond.paper.reproduce.planning import Run, RunPlan
@@ -30,8 +41,10 @@ def reproduce(
     ] = None,
     scale_name: Annotated[str, typer.Option("--scale", help="full, mini, frozen or smoke.")] = "mini",
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
-    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
-    threads: Annotated[int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs.")] = 0,
+    jobs: JobsOption = None,
+    threads: ThreadsOption = 0,
+    on: OnOption = LOCAL,
+    ray_address: AddressOption = "",
     root: Annotated[str, typer.Option(help="Folder with the benchmarks' own files.")] = "data",
     folder: Annotated[Path, typer.Option("--out", help="Folder for runs, tables and figures.")] = Path(
         "runs/reproduce"
@@ -51,8 +64,8 @@ def reproduce(
         return
     if not name:
         raise ConfigError("name a table or figure, e.g. lond reproduce table1; --list shows them")
-    if jobs < 1 or threads < 0:
-        raise ConfigError("--jobs must be at least 1, --threads at least 0")
+    check_place(on, ray_address)
+    workers, threads = jobs_and_threads(jobs, threads, on)
     from lond.paper import experiment
     from lond.paper.reproduce.filters import chosen_cells
     from lond.paper.reproduce.planning import plan_experiment, without_data
@@ -66,26 +79,32 @@ def reproduce(
     places = Places(root, folder / WEB_FOLDER)
     plan = plan_experiment(wanted, chosen_cells(wanted.cells, cells or []), scale, seed_numbers(seeds), places, folder)
     store = store or (folder / "store" if scale == "smoke" else STORE)
-    runtime = RuntimeSettings(accelerator, threads=threads_of_a_run(threads, jobs))
+    runtime = RuntimeSettings(accelerator, threads=threads)
     for note in store_notes(store):
         say(f"note: {note}")
     if dry_run:
-        _describe(plan, store, runtime, jobs)
+        _describe(plan, store, runtime, workers or 1)
         return
     for option, place in (("--out", folder), ("--store", store)):
         make_folder(place, option)
     plan = without_data(plan, _missing(plan, store))
     if any(run.config.data.source for run in plan.runs):
         make_web_folder(places.web_folder)
-    _ask(plan, store, runtime, jobs, yes)
     try:
-        outcome = carry_out(plan.runs, store, workers=jobs, runtime=runtime, say=say)
+        with chosen_cluster(on, ray_address) as cluster:
+            _ask(plan, store, runtime, workers or _room(cluster, runtime), yes)
+            outcome = carry_out(plan.runs, store, workers=workers, cluster=cluster, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what is missing")
         raise typer.Exit(130) from None
     if outcome.problems:
         raise typer.Exit(1)
+
+
+def _room(cluster: RayCluster | None, runtime: RuntimeSettings) -> int:
+    """Return how many runs a cluster trains at a time, at least 1."""
+    return 1 if cluster is None else max(1, cluster.room(cluster.needs(runtime.threads, runtime.accelerator)))
 
 
 def _missing(plan: RunPlan, store: Path) -> list[Run]:

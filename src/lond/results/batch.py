@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from lond.cluster.tasks import RayCluster
 from lond.errors import LondError
 from lond.results.identity import runs_of
 from lond.results.jobs import Job, train_all
+from lond.results.on_cluster import train_on
 from lond.results.records import DataPart, Record
 from lond.results.store import ContradictionError, load, scan, write
 from lond.results.tables import metric_column, shown
@@ -57,10 +59,11 @@ def carry_out(
     *,
     fingerprint: Fingerprint | None = None,
     workers: int = 1,
+    cluster: RayCluster | None = None,
     runtime: RuntimeSettings | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Train what is missing, one run after the other or in ``workers`` processes, and store every result at once.
+    """Train what is missing, one after the other, in processes or on a cluster, and store every result at once.
 
     A run that fails is told of and does not stop the others; an interrupt stops all, and the same call goes on.
 
@@ -68,7 +71,8 @@ def carry_out(
         jobs: the runs.
         store: a results store, made if there is none.
         fingerprint: of the data, if they are at hand; stored runs on other data do not count.
-        workers: runs at a time.
+        workers: runs at a time; on a cluster, 0 = as many as it has room for.
+        cluster: trains the runs, in folders that all its machines see; None trains on this machine.
         runtime: where to compute.
         say: told of every run that ends.
 
@@ -86,7 +90,8 @@ def carry_out(
             outcome.records[job] = stored[job]
         elif job not in missing:
             _keep(job, store, runtime, outcome, lacking=job in stored)
-    with closing(train_all(missing, workers, runtime)) as ended:
+    training = train_all(missing, workers, runtime) if cluster is None else train_on(cluster, missing, workers, runtime)
+    with closing(training) as ended:
         for done, (job, problem) in enumerate(ended, start=1):
             if problem is None:
                 _keep(job, store, runtime, outcome, lacking=job in stored)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lond.cluster.tasks import RayCluster
 from lond.errors import ConfigError
 from lond.io.atomic import write_atomically
 from lond.io.json_files import write_json
@@ -57,10 +58,11 @@ def compare(
     store: Path,
     *,
     workers: int = 1,
+    cluster: RayCluster | None = None,
     runtime: RuntimeSettings | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
-    """Train what is missing, one run after the other or in ``workers`` processes, and gather the results in a store.
+    """Train what is missing, one after the other, in ``workers`` processes or on a cluster, and gather the results.
 
     A run that fails is reported and does not stop the others; the same call tries it again.
 
@@ -77,9 +79,10 @@ def compare(
     for job in jobs:
         check_same_data(job.folder, manifest)
     fingerprint = fingerprint_of(manifest)
-    return _comparison(
-        jobs, title, carry_out(jobs, store, fingerprint=fingerprint, workers=workers, runtime=runtime, say=say)
+    outcome = carry_out(
+        jobs, store, fingerprint=fingerprint, workers=workers, cluster=cluster, runtime=runtime, say=say
     )
+    return _comparison(jobs, title, outcome)
 
 
 def _comparison(jobs: Sequence[Job], title: str, outcome: Outcome) -> Comparison:

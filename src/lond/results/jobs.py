@@ -113,7 +113,7 @@ def train_all(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Ge
         yield from _side_by_side(jobs, workers, runtime)
         return
     for job in jobs:
-        yield job, _train(job, runtime)
+        yield job, train_job(job, runtime)
 
 
 def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Generator[tuple[Job, str | None]]:
@@ -195,7 +195,7 @@ def _train_and_tell(
     def tell(text: str, category: type[Warning], filename: str, lineno: int) -> None:
         sender.send((text[:LONGEST_TEXT], category, filename, lineno))
 
-    sender.send(_train(job, runtime, show_progress=False, show=tell))
+    sender.send(train_job(job, runtime, show_progress=False, show=tell))
 
 
 def _end_with_parent() -> None:
@@ -211,9 +211,10 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
-def _train(
+def train_job(
     job: Job, runtime: RuntimeSettings, *, show_progress: bool | None = None, show: Show | None = None
 ) -> str | None:
+    """Train a run in this process; return the problem, None if there is none."""
     try:
         with _named_warnings(job, show or warnings.showwarning):
             train_run(job.config, job.folder, runtime, show_progress=show_progress)
