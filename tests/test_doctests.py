@@ -15,7 +15,7 @@ REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 WITH_EXAMPLES = [name for name, path in modules_of(SOURCE).items() if ">>>" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("name", [*WITH_EXAMPLES, "tools.architecture"])
+@pytest.mark.parametrize("name", [*WITH_EXAMPLES, "tools.architecture", "tools.site_hooks"])
 def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = doctest.testmod(import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
