@@ -40,3 +40,18 @@ def test_a_run_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("lond.results.jobs.train_run", fail)
     with pytest.raises(LondError, match="standard, seed 0: RuntimeError: no memory; lond-drs"):
         lond.demo.run_demo(tmp_path / "demo", [0])
+
+
+def test_the_audit_counts_verdicts_against_the_truth(tmp_path: Path) -> None:
+    found, counts = lond.demo.audit_demo(tmp_path, threads=1)
+    samples = lond.demo.load_data(preset("digits"))[0]
+    assert counts.total() == len(samples) == len(found)
+    really = [
+        "foreign" if true < 0 else "clean" if true == given else "mislabelled"
+        for true, given in zip(samples.true_labels.tolist(), samples.labels.tolist(), strict=True)
+    ]
+    told = sum(one == "mislabelled" == verdict for one, verdict in zip(really, found.table.verdict, strict=True))
+    assert counts["mislabelled", "mislabelled"] == told > 0.9 * really.count("mislabelled")
+    page = (tmp_path / "audit" / "audit.html").read_text(encoding="utf-8")
+    assert lond.demo.TITLE in page
+    assert (tmp_path / "audit" / "audit.csv").is_file()

@@ -84,7 +84,6 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"PIL", "torch"},
     ),
-    "demo": ({"errors", "presets", "results", "runs", "train"}, set()),
     "audit.table": ({"types", "errors", "io", "data.options"}, set()),
     "audit.copies": ({"types", "errors", "data", "data.sources", "frozen", "identify"}, {"torch"}),
     "audit.quality": ({"frozen"}, {"numpy"}),
@@ -112,6 +111,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"PIL", "matplotlib", *TENSORS},
     ),
+    "demo": ({"types", "errors", "audit", "evaluate", "presets", "results", "runs", "train"}, {"torch"}),
     "paper": ({"errors"}, set()),
     "paper.reproduce": (
         {

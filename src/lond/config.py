@@ -26,7 +26,12 @@ OWN_MODULE = "module:"
 
 @dataclasses.dataclass(frozen=True)
 class DataSettings:
-    """What to train on: a benchmark by name, or the user's own source (which wins if both are given)."""
+    """What to train on: a benchmark by name, or the user's own source (which wins if both are given).
+
+    Examples:
+        >>> DataSettings(source="photos/", hold_out=0.1).split_seed
+        0
+    """
 
     benchmark: BenchmarkSettings = BenchmarkSettings()
     source: str = ""
@@ -44,7 +49,12 @@ class DataSettings:
 
 @dataclasses.dataclass(frozen=True)
 class NetSettings:
-    """The backbone."""
+    """The backbone.
+
+    Examples:
+        >>> NetSettings("timm:resnet50", pretrained=True).width
+        1.0
+    """
 
     backbone: str = "seven-layer"
     """"seven-layer", "efficientnet-lite0" or "timm:<model>"; "features" for features computed beforehand."""
@@ -59,8 +69,9 @@ class NetSettings:
 class RunConfig:
     """Everything that decides what a run learns; with the same config and machine comes the same result.
 
-    >>> RunConfig(net=NetSettings(width=0.5)).method
-    'lond-drs'
+    Examples:
+        >>> RunConfig(net=NetSettings(width=0.5)).method
+        'lond-drs'
     """
 
     data: DataSettings = DataSettings()
@@ -76,7 +87,12 @@ class RunConfig:
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
-    """Return a settings dataclass as nested plain values."""
+    """Return a settings dataclass as nested plain values.
+
+    Examples:
+        >>> to_dict(NetSettings())["backbone"]
+        'seven-layer'
+    """
     content: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(settings), default=str))
     return content
 
@@ -86,6 +102,12 @@ def run_config_from_dict(content: Mapping[str, Any]) -> RunConfig:
 
     Raises:
         ConfigError: a key is unknown or a value does not fit.
+
+    Examples:
+        >>> from lond import preset
+        >>> config = preset("digits")
+        >>> run_config_from_dict(to_dict(config)) == config
+        True
     """
     content = dict(content)
     name = convert(str, content.get("method", RunConfig.method), "method")
@@ -100,6 +122,13 @@ def read_config(path: Path) -> RunConfig:
     Raises:
         DataError: the file is damaged.
         ConfigError: a key is unknown or a value does not fit; the message names the file.
+
+    Examples:
+        >>> import json
+        >>> from lond import preset
+        >>> _ = Path("config.json").write_text(json.dumps(to_dict(preset("digits"))))
+        >>> read_config(Path("config.json")).method
+        'lond-drs'
     """
     content = read_json(path)
     try:
@@ -116,6 +145,10 @@ def settings_class(method: str) -> type[Any]:
 
     Raises:
         ConfigError: there is no such method.
+
+    Examples:
+        >>> settings_class("disc").__name__
+        'DiscSettings'
     """
     return ALL_METHODS[method].settings_class
 
@@ -126,8 +159,9 @@ def former_defaults(method: str) -> Mapping[str, Any]:
     A settings class lists them as ``formerly``. What a run does is hashed as the difference from the first defaults, so
     that results of either version keep their hashes.
 
-    >>> dict(former_defaults("lond-drs"))
-    {'mixed_pairs': 'minor'}
+    Examples:
+        >>> dict(former_defaults("lond-drs"))
+        {'mixed_pairs': 'minor'}
 
     Raises:
         ConfigError: there is no such method.
@@ -141,6 +175,11 @@ def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig
 
     Raises:
         ConfigError: a key is unknown or a value does not fit.
+
+    Examples:
+        >>> from lond import preset
+        >>> with_overrides(preset("digits"), {"train.epochs": "10"}).train.epochs
+        10
     """
     content = to_dict(config)
     if overrides.get("method", config.method) != config.method:

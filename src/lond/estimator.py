@@ -40,13 +40,14 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     It learns from images, or from features ``(N, D)`` that you have computed.
 
-    >>> images, labels = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype="uint8"), ["cat", "dog"] * 20
-    >>> model = LondClassifier("standard", width=0.1, epochs=1, batch_size=8).fit(images, labels)
-    >>> model.predict_proba(images).shape, model.score_samples(images).shape
-    ((40, 2), (40,))
-    >>> features = np.random.default_rng(0).normal(size=(40, 16))
-    >>> LondClassifier("standard", epochs=1).fit(features, [3, 7] * 20).predict(features[:2]).dtype
-    dtype('int64')
+    Examples:
+        >>> images, labels = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype="uint8"), ["cat", "dog"] * 20
+        >>> model = LondClassifier("standard", width=0.1, epochs=1, batch_size=8).fit(images, labels)
+        >>> model.predict_proba(images).shape, model.score_samples(images).shape
+        ((40, 2), (40,))
+        >>> features = np.random.default_rng(0).normal(size=(40, 16))
+        >>> LondClassifier("standard", epochs=1).fit(features, [3, 7] * 20).predict(features[:2]).dtype
+        dtype('int64')
 
     Args:
         method: Name of a method, which ``lond list`` shows, or your own class.

@@ -33,8 +33,9 @@ Memory = Annotated[float, "memory"]
 class Verdict(StrEnum):
     """What the tool says about one image of a labelled set.
 
-    >>> Verdict("foreign") is Verdict.FOREIGN, Verdict.FOREIGN == "foreign"
-    (True, True)
+    Examples:
+        >>> Verdict("foreign") is Verdict.FOREIGN, Verdict.FOREIGN == "foreign"
+        (True, True)
     """
 
     CLEAN = "clean"
@@ -200,9 +201,10 @@ class Partition:
     train on, ``corrected`` (the given one where it is trusted), is believed: Eq. 12 for LOND-DRS. The margins are those
     of LOND-DRS, None for other methods.
 
-    >>> clean = torch.tensor([True, False])
-    >>> Partition(clean, ~clean, clean & False, torch.tensor([1.0, 0.4]), torch.tensor([3, 7])).names()
-    ['clean', 'closed']
+    Examples:
+        >>> clean = torch.tensor([True, False])
+        >>> Partition(clean, ~clean, clean & False, torch.tensor([1.0, 0.4]), torch.tensor([3, 7])).names()
+        ['clean', 'closed']
     """
 
     clean: Tensor

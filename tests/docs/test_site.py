@@ -72,6 +72,23 @@ def test_the_reference_describes_every_class_and_function(site: Path, name: str)
     assert not missing
 
 
+def test_files_of_the_root_are_pages(site: Path) -> None:
+    assert "Unreleased" in (site / "changelog.html").read_text("utf-8")
+    assert "make test" in (site / "contributing.html").read_text("utf-8")
+
+
+def test_equations_are_marked_for_rendering(site: Path) -> None:
+    page = (site / "methods" / "lond_drs.html").read_text("utf-8")
+    assert [int(number) for number in re.findall(r"\\tag\{(\d+)\}", page)] == list(range(1, 16))
+    plain = [
+        path.name
+        for folder in ("methods", "detectors")
+        for path in sorted((site / folder).glob("*.html"))
+        if path.name != "index.html" and 'class="arithmatex"' not in path.read_text("utf-8")
+    ]
+    assert not plain, f"these pages show no equation: {plain}"
+
+
 @pytest.mark.slow
 def test_a_browser_asks_for_nothing_from_elsewhere(site: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
@@ -89,6 +106,11 @@ def test_a_browser_asks_for_nothing_from_elsewhere(site: Path) -> None:
             page.goto((site / f"{name}.html").as_uri())
             # A wide table scrolls by itself; the page does not.
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+        for path in sorted(site.rglob("*.html")):
+            if marked := path.read_text("utf-8").count('class="arithmatex"'):
+                page.goto(path.as_uri())
+                assert page.locator(".arithmatex .katex").count() == marked, path.name
+                assert not page.locator(".katex-error").count(), path.name
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto((site / "index.html").as_uri())
         page.click(".md-search__input")

@@ -16,6 +16,7 @@ SAYS = {
     "compare_methods.py": "co-teaching  accuracy",
     "own_loop.py": "AUROC of the energy score",
     "run_onnx.py": "largest difference below 1e-5: True",
+    "serve_onnx.py": "refused with status 400",
     "train_and_predict.py": "True",
 }
 """Example -> a part of what it prints at its end."""

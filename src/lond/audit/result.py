@@ -33,6 +33,14 @@ class Audit(AuditContents):
     """What an audit found: a table of all images, a summary, a map, and access to the pictures.
 
     In a notebook it shows itself. The ``plot_`` functions and ``show`` need matplotlib and return its figures.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> found.counts["clean"], len(found)
+        (40, 40)
     """
 
     def _repr_html_(self) -> str:

@@ -48,7 +48,12 @@ NOWHERE = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """How an audit is made."""
+    """How an audit is made.
+
+    Examples:
+        >>> AuditSettings(folds=3, map="none").false_alarm_rate
+        0.1
+    """
 
     extractor: ExtractorSettings = ExtractorSettings()
     train: TrainingKind = "heads"
@@ -108,6 +113,16 @@ def audit(
 
     Raises:
         DataError: the source cannot be audited.
+
+    Examples:
+        >>> import numpy as np
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> labels = np.arange(40) % 2
+        >>> labels[0] = 1  # a label error
+        >>> found = audit((points, labels), settings=AuditSettings(map="none"))
+        >>> wrong = found.select(verdict="mislabelled")
+        >>> wrong.id, wrong.suggested_label
+        (('0',), ('0',))
     """
     settings, runtime, options = settings or AuditSettings(), runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)

@@ -44,6 +44,16 @@ class AuditTable:
     ``duplicate_of`` is the id of the image that this one repeats, ``neighbours`` the ids of its nearest images.
     ``copy`` says how it repeats that image, "exact" or "near". ``quality`` names what is odd about the picture itself,
     such as "dark" or "blurred"; it says nothing about the label. Both may be left out.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> labels = np.arange(40) % 2
+        >>> labels[0] = 1  # a label error
+        >>> table = audit((points, labels), settings=AuditSettings(map="none")).table
+        >>> table.id[0], table.label[0], table.verdict[0], table.suggested_label[0]
+        ('0', '1', 'mislabelled', '0')
     """
 
     id: tuple[str, ...]
@@ -172,6 +182,15 @@ def read_audit(path: Path) -> AuditTable:
     Raises:
         DataError: the file is not an audit's table.
         MissingDependencyError: Parquet without pyarrow.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> _ = found.save("audit")
+        >>> read_audit(Path("audit/audit.csv")).verdict == found.table.verdict
+        True
     """
     return read_parquet(path) if path.suffix.lower() == ".parquet" else read_csv(path)
 

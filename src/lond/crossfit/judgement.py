@@ -94,14 +94,15 @@ def judge_labels(
 ) -> Judgement:
     """Return how likely every image is clean, wrongly labelled or foreign.
 
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> centres = 4 * torch.randn(3, 8, generator=generator)
-    >>> true = torch.arange(120) % 3
-    >>> features = centres[true] + torch.randn(120, 8, generator=generator)
-    >>> given = true.clone()
-    >>> given[:5] = (true[:5] + 1) % 3
-    >>> judge_labels(features, given, 3).wrong.nonzero().squeeze(1).tolist()
-    [0, 1, 2, 3, 4]
+    Examples:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> centres = 4 * torch.randn(3, 8, generator=generator)
+        >>> true = torch.arange(120) % 3
+        >>> features = centres[true] + torch.randn(120, 8, generator=generator)
+        >>> given = true.clone()
+        >>> given[:5] = (true[:5] + 1) % 3
+        >>> judge_labels(features, given, 3).wrong.nonzero().squeeze(1).tolist()
+        [0, 1, 2, 3, 4]
 
     Args:
         features: ``(N, D)`` of any network that was not trained on these labels.

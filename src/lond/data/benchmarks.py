@@ -29,7 +29,12 @@ OPEN_TEST_IMAGES = 10_000
 
 @dataclass(frozen=True)
 class BenchmarkSettings:
-    """Which benchmark, where its files are, and the noise on its labels."""
+    """Which benchmark, where its files are, and the noise on its labels.
+
+    Examples:
+        >>> BenchmarkSettings("cifar80n", root="data").noise.closed_rate
+        0.2
+    """
 
     name: str = "cifar80n"
     root: str = "data"
@@ -48,7 +53,12 @@ class BenchmarkSettings:
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a benchmark holds, known without its files: images, known classes and the shape of an image."""
+    """How much a benchmark holds, known without its files: images, known classes and the shape of an image.
+
+    Examples:
+        >>> Extent(images=50_000, test_images=10_000, classes=80).side
+        32
+    """
 
     images: int
     """To train on, without those of another source."""
@@ -74,7 +84,13 @@ EXTENTS: dict[str, Extent] = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A loaded benchmark."""
+    """A loaded benchmark.
+
+    Examples:
+        >>> loaded = load_benchmark(BenchmarkSettings("digits", noise=NoiseSettings(open_ratio=0.2)))
+        >>> len(loaded.train), len(loaded.test)
+        (1198, 599)
+    """
 
     train: Samples
     test: Samples
@@ -87,6 +103,11 @@ def load_benchmark(settings: BenchmarkSettings) -> Benchmark:
     Raises:
         ConfigError: the name is unknown, or the benchmark lacks what a setting is about.
         DataError: files are missing; the message says where to get them and where to put them.
+
+    Examples:
+        >>> loaded = load_benchmark(BenchmarkSettings("digits", noise=NoiseSettings(open_ratio=0.2)))
+        >>> loaded.train.class_names
+        ('0', '1', '2', '3', '4', '5', '6', '7')
     """
     if settings.name not in BENCHMARKS:
         raise ConfigError(f"benchmark {settings.name!r} is unknown; choose one of: {', '.join(BENCHMARKS)}")

@@ -35,6 +35,10 @@ class ReadOptions:
         id_column: optional column with the id of a row.
         image_column: column of a Hugging Face dataset with the image.
         root: folder that the paths of a table are relative to; None is the table's own.
+
+    Examples:
+        >>> ReadOptions(size=64, label_column="species").channels
+        3
     """
 
     size: int | None = None
@@ -60,6 +64,12 @@ def optional_import(name: str, message: str) -> Any:
 
     Raises:
         MissingDependencyError: with ``message``, which says what to install.
+
+    Examples:
+        >>> optional_import("no_such_package", "install no_such_package")
+        Traceback (most recent call last):
+        ...
+        lond.errors.MissingDependencyError: install no_such_package
     """
     try:
         return importlib.import_module(name)
@@ -72,6 +82,10 @@ def split_names(split: str) -> tuple[str, ...]:
 
     Raises:
         DataError: the split is unknown.
+
+    Examples:
+        >>> split_names("test")
+        ('test', 'val', 'valid', 'validation', 'testing')
     """
     for names in SPLIT_NAMES.values():
         if split in names:
@@ -80,5 +94,10 @@ def split_names(split: str) -> tuple[str, ...]:
 
 
 def is_training(split: str) -> bool:
-    """Tell whether a split is one to train on."""
+    """Tell whether a split is one to train on.
+
+    Examples:
+        >>> is_training("train"), is_training("val")
+        (True, False)
+    """
     return split in SPLIT_NAMES["train"]

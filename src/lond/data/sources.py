@@ -49,6 +49,11 @@ def load(
     Raises:
         DataError: the source is missing, malformed, of an unknown kind, or has a single class to train on.
         MissingDependencyError: an optional package is needed.
+
+    Examples:
+        >>> samples = load((np.zeros((4, 8, 8, 3), dtype=np.uint8), ["cat", "dog", "cat", "dog"]))
+        >>> len(samples), samples.class_names, samples.labels.tolist()
+        (4, ('cat', 'dog'), [0, 1, 0, 1])
     """
     split_names(split)
     if size is not None:
@@ -75,6 +80,11 @@ def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bo
 
     Raises:
         DataError: the source is missing or unreadable.
+
+    Examples:
+        >>> images = np.zeros((2, 8, 8, 3), dtype=np.uint8)
+        >>> has_split((images, ["cat", "dog"]), "train"), has_split((images, ["cat", "dog"]), "test")
+        (True, False)
     """
     names = split_names(split)
     if listed.is_data_frame(source):

@@ -14,7 +14,15 @@ from lond.types import Samples
 
 
 def take(samples: Samples, indices: Tensor) -> Samples:
-    """Return the samples at ``indices`` ``(M,)``, in that order."""
+    """Return the samples at ``indices`` ``(M,)``, in that order.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.data.sources import load
+        >>> samples = load((np.zeros((4, 8, 8, 3), dtype=np.uint8), ["cat", "dog", "cat", "dog"]))
+        >>> take(samples, torch.tensor([3, 0])).labels.tolist()
+        [1, 0]
+    """
     return replace(
         samples,
         pixels=subset(samples.pixels, indices),
@@ -34,6 +42,11 @@ def hold_out(labels: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:
 
     Raises:
         ConfigError: the share is not in [0, 1).
+
+    Examples:
+        >>> trained, held = hold_out(torch.tensor([0] * 10 + [1] * 10), share=0.2, seed=0)
+        >>> len(trained), len(held)
+        (16, 4)
     """
     if not 0 <= share < 1:
         raise ConfigError(f"the share to hold out must lie in [0, 1), not {share}")

@@ -22,6 +22,10 @@ class ViewSettings:
 
     Raises:
         ConfigError: If the policy is unknown, the padding negative or a deviation not positive.
+
+    Examples:
+        >>> ViewSettings(flip=False, strong="geometric").padding
+        4
     """
 
     padding: int = 4
@@ -42,7 +46,13 @@ class ViewSettings:
 
 
 class Views(Protocol):
-    """Makes the views of a batch that methods are trained on."""
+    """Makes the views of a batch that methods are trained on.
+
+    Examples:
+        >>> maker: Views = ViewMaker(ViewSettings(), channels=3)
+        >>> maker.test(torch.zeros(2, 3, 8, 8, dtype=torch.uint8)).shape
+        torch.Size([2, 3, 8, 8])
+    """
 
     def weak(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
         """Change the images a little; ``crop`` False if they were cut out on reading."""
@@ -58,6 +68,12 @@ class ViewMaker:
     """Makes views of uint8 ``(B, C, H, W)`` batches as float32 of the same shape, channels last in memory.
 
     All draws come from the given CPU generator in a fixed order, so equal states give equal views on every device.
+
+    Examples:
+        >>> maker = ViewMaker(ViewSettings(), channels=3)
+        >>> images = torch.zeros(2, 3, 8, 8, dtype=torch.uint8)
+        >>> maker.weak(images, torch.Generator().manual_seed(0)).shape
+        torch.Size([2, 3, 8, 8])
     """
 
     def __init__(self, settings: ViewSettings, channels: int) -> None:

@@ -60,6 +60,14 @@ def register(detector: type[D]) -> type[D]:
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.
+
+    Examples:
+        >>> class Mine(MSP):
+        ...     name = "msp"
+        >>> register(Mine)
+        Traceback (most recent call last):
+        ...
+        lond.errors.ConfigError: lond has a detector 'msp' of its own: give yours another name
     """
     ALL_DETECTORS.register(detector)
     return detector

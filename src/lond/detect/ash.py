@@ -39,6 +39,11 @@ class ASH(Detector):
     """Activation shaping (Djurisic et al., ICLR 2023, arXiv 2209.09858): ASH-S, ASH-B or ASH-P, then energy.
 
     No fit; needs the head that follows the features, which should not be negative (the output of a ReLU).
+
+    Examples:
+        >>> evidence = Evidence(features=torch.tensor([[4.0, 1.0], [1.0, 1.0]]))
+        >>> ASH(percentile=50, head=torch.nn.Identity()).score_features(evidence).argmax().item()
+        1
     """
 
     def __init__(

@@ -36,11 +36,13 @@ class Detector(ABC):
 
     The network may be any classifier that is an ``nn.Module``; see ``ModuleNetwork`` for what it has to be like.
 
-    >>> from lond.detect import KNN
-    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
-    >>> loader = [(torch.rand(10, 3, 2, 2), torch.arange(10) % 4)]
-    >>> KNN(model, k=3).fit(loader).score(torch.rand(5, 3, 2, 2)).shape
-    torch.Size([5])
+    Examples:
+        >>> from lond.detect import KNN
+        >>> from torch.nn import Flatten, Linear, ReLU, Sequential
+        >>> model = Sequential(Flatten(), Linear(12, 8), ReLU(), Linear(8, 4))
+        >>> loader = [(torch.rand(10, 3, 2, 2), torch.arange(10) % 4)]
+        >>> KNN(model, k=3).fit(loader).score(torch.rand(5, 3, 2, 2)).shape
+        torch.Size([5])
 
     All that the rest of the package has to know about a detector stands in the attributes of its class.
     """

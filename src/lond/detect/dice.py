@@ -34,6 +34,18 @@ class DICE(Detector):
     """Directed sparsification (Sun and Li, ECCV 2022, arXiv 2111.09805), then energy.
 
     Fitted on features, without labels; needs the last layer, which must be linear, to score.
+
+    Examples:
+        >>> layer = torch.nn.Linear(2, 2)
+        >>> torch.nn.init.eye_(layer.weight), layer.bias.data.zero_()
+        (Parameter containing:
+        tensor([[1., 0.],
+                [0., 1.]], requires_grad=True), tensor([0., 0.]))
+        >>> bank = Evidence(features=torch.tensor([[4.0, 1.0], [1.0, 4.0]]))
+        >>> detector = DICE(percentile=50, head=layer).fit_features(bank)
+        >>> scores = detector.score_features(Evidence(features=torch.tensor([[4.0, 1.0], [0.1, 0.1]])))
+        >>> bool(scores[0] < scores[1])
+        True
     """
 
     state_names = ("mean",)

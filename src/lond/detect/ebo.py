@@ -16,7 +16,14 @@ def ebo_score(logits: Tensor, temperature: float = 1.0) -> Tensor:
 
 
 class EBO(Detector):
-    """Energy (Liu et al., NeurIPS 2020, arXiv 2010.03759): logits, no fit."""
+    """Energy (Liu et al., NeurIPS 2020, arXiv 2010.03759): logits, no fit.
+
+    Examples:
+        >>> import torch
+        >>> scores = EBO().score_features(Evidence(logits=torch.tensor([[9.0, 0.0], [1.0, 1.0]])))
+        >>> [round(score, 2) for score in scores.tolist()]
+        [-9.0, -1.69]
+    """
 
     def __init__(self, network: AnyNetwork | None = None, *, temperature: float = 1.0) -> None:
         """Set T."""

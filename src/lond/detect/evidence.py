@@ -26,6 +26,11 @@ class Evidence:
     ``maps`` the outputs of the last two blocks before pooling, ``(N, C1, H1, W1)`` and ``(N, C2, H2, W2)``, earlier
     block first; ``embeddings`` ``(N, E)`` and ``class_scores`` ``(N, C)``, projections and their similarity to learned
     prototypes, of networks that have them. Parts that a detector does not use may be None; NumPy arrays become tensors.
+
+    Examples:
+        >>> evidence = Evidence(logits=torch.zeros(5, 3), labels=torch.tensor([0, 1, 2, 0, -1]))
+        >>> evidence.logits.shape
+        torch.Size([5, 3])
     """
 
     features: Tensor | None = None
@@ -65,6 +70,11 @@ def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:
 
     Raises:
         DataError: the mask is not boolean, or of another length than the evidence.
+
+    Examples:
+        >>> evidence = Evidence(logits=torch.zeros(3, 2), labels=torch.tensor([0, 1, 1]))
+        >>> trusted_only(evidence, torch.tensor([True, False, True])).labels.tolist()
+        [0, 1]
     """
     if mask.dtype != torch.bool or mask.ndim != 1:
         raise DataError(f"the mask of trusted samples must be boolean (N,), not {mask.dtype} {tuple(mask.shape)}")

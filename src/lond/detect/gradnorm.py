@@ -28,7 +28,15 @@ def gradnorm_score(features: Tensor, logits: Tensor, temperature: float = 1.0) -
 
 
 class GradNorm(Detector):
-    """Gradient norm (Huang, Geng and Li, NeurIPS 2021, arXiv 2110.00218) of the last layer; no fit."""
+    """Gradient norm (Huang, Geng and Li, NeurIPS 2021, arXiv 2110.00218) of the last layer; no fit.
+
+    Examples:
+        >>> import torch
+        >>> evidence = Evidence(features=torch.ones(2, 3), logits=torch.tensor([[9.0, 0.0], [1.0, 1.0]]))
+        >>> scores = GradNorm().score_features(evidence)
+        >>> bool(scores[1] > scores[0])
+        True
+    """
 
     def __init__(self, network: AnyNetwork | None = None, *, temperature: float = 1.0) -> None:
         """Set T."""

@@ -43,6 +43,14 @@ class KNN(Detector):
 
     Fitted on features; of the labels only the sign matters. In this setting the training set itself holds open-set
     images: a bank of all of it makes unknowns look known. Fit on ``trusted_only`` evidence to leave them out.
+
+    Examples:
+        >>> import torch
+        >>> bank = Evidence(features=torch.tensor([[1.0, 0.0], [1.0, 0.1]]))
+        >>> detector = KNN(k=1).fit_features(bank)
+        >>> scores = detector.score_features(Evidence(features=torch.tensor([[2.0, 0.0], [0.0, 2.0]])))
+        >>> [round(score, 2) for score in scores.tolist()]
+        [0.0, 1.8]
     """
 
     state_names = ("bank",)

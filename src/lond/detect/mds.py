@@ -74,6 +74,13 @@ class MDS(Detector):
     Fitted on features and given labels, in float64. In this setting the training set itself holds open-set images and
     wrong labels: both mix the class means and widen the covariance, so that unknowns look known. Fit on
     ``trusted_only`` evidence to leave them out. A class without a sample has no mean and attracts nothing.
+
+    Examples:
+        >>> features = torch.tensor([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0], [6.0, 4.0]])
+        >>> detector = MDS().fit_features(Evidence(features=features, labels=torch.tensor([0, 0, 1, 1])))
+        >>> scores = detector.score_features(Evidence(features=torch.tensor([[0.5, 0.5], [3.0, 9.0]])))
+        >>> [round(score, 1) for score in scores.tolist()]
+        [0.0, 106.0]
     """
 
     state_names = ("whitening", "white_means")

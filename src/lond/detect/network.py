@@ -18,7 +18,16 @@ class NoNetworkError(LondError):
 
 
 class Network(Protocol):
-    """A frozen classifier that gives detectors its logits, features and maps."""
+    """A frozen classifier that gives detectors its logits, features and maps.
+
+    Examples:
+        >>> from lond.detect import KNN
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 4))
+        >>> network: Network = ModuleNetwork(model)
+        >>> detector = KNN(network, k=2).fit([(torch.rand(9, 3, 2, 2), torch.arange(9) % 4)])
+        >>> detector.score(torch.rand(5, 3, 2, 2)).shape
+        torch.Size([5])
+    """
 
     def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
         """Return features and logits of normalised images ``(B, C, H, W)``, and the maps if asked for."""
@@ -40,11 +49,12 @@ class ModuleNetwork:
     The features are the input of its last linear layer, whose output must be what the module returns. The module runs
     in evaluation mode, on its own device; its mode is restored afterwards. Its maps are not known.
 
-    >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 4))
-    >>> network = ModuleNetwork(model)
-    >>> evidence = network.evidence(torch.rand(5, 3, 2, 2))
-    >>> evidence.features.shape, evidence.logits.shape
-    (torch.Size([5, 8]), torch.Size([5, 4]))
+    Examples:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 4))
+        >>> network = ModuleNetwork(model)
+        >>> evidence = network.evidence(torch.rand(5, 3, 2, 2))
+        >>> evidence.features.shape, evidence.logits.shape
+        (torch.Size([5, 8]), torch.Size([5, 4]))
     """
 
     def __init__(self, module: nn.Module, last: str = "") -> None:

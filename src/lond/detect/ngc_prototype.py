@@ -30,6 +30,12 @@ class NGCPrototype(Detector):
     Works on ``embeddings``, or on ``features`` where the evidence has none; the same kind in fit and score. NGC takes
     the mean over the samples it kept: fit on ``trusted_only`` evidence, under corrected labels where there are some. A
     class without a sample has no prototype and attracts nothing.
+
+    Examples:
+        >>> import torch
+        >>> bank = Evidence(embeddings=torch.eye(3)[:2], labels=torch.tensor([0, 1]))
+        >>> NGCPrototype().fit_features(bank).score_features(Evidence(embeddings=torch.eye(3))).tolist()
+        [0.0, 0.0, 1.0]
     """
 
     state_names = ("prototypes",)

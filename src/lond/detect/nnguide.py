@@ -45,6 +45,14 @@ class NNGuide(Detector):
 
     Fitted on features and logits; of the labels only the sign matters. In this setting the training set itself holds
     open-set images: a bank of all of it makes unknowns look known. Fit on ``trusted_only`` evidence to leave them out.
+
+    Examples:
+        >>> bank = Evidence(features=torch.eye(2), logits=5 * torch.eye(2))
+        >>> detector = NNGuide(k=1).fit_features(bank)
+        >>> features, logits = torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), torch.tensor([[5.0, 0.0], [1.0, 1.0]])
+        >>> scores = detector.score_features(Evidence(features=features, logits=logits))
+        >>> bool(scores[1] > scores[0])
+        True
     """
 
     state_names = ("bank",)

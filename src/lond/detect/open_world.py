@@ -17,6 +17,11 @@ def open_world_score(negatives: Tensor, class_scores: Tensor) -> Tensor:
 
     Returns:
         ``(B,)`` scores in [0, 1].
+
+    Examples:
+        >>> import torch
+        >>> open_world_score(torch.tensor([[0.25, 0.75]]), torch.tensor([[2.0, 1.0]])).tolist()
+        [0.25]
     """
     return negatives.gather(1, class_scores.argmax(dim=1, keepdim=True)).squeeze(1)
 
@@ -26,6 +31,13 @@ class OpenWorld(Detector):
 
     The evidence carries the log odds (positive minus negative one-vs-all logit) as ``logits`` and the prototype logits
     as ``class_scores``. Before there are prototypes the caller passes the log odds as both, as ``LondDrs`` does itself.
+
+    Examples:
+        >>> import torch
+        >>> log_odds = torch.tensor([[4.0, -4.0], [-4.0, -4.0]])
+        >>> scores = OpenWorld().score_features(Evidence(logits=log_odds, class_scores=torch.eye(2)))
+        >>> [round(score, 2) for score in scores.tolist()]
+        [0.02, 0.98]
     """
 
     needs = ("class_scores",)

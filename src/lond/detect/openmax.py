@@ -122,6 +122,14 @@ class OpenMax(Detector):
     Fitted on logits and given labels of the samples whose prediction equals the label. In this setting the training set
     itself holds open-set images and wrong labels; that filter removes part of them, ``trusted_only`` evidence more. A
     class without two samples of different distance has no model: its w is 0, so its logit is not revised.
+
+    Examples:
+        >>> logits = torch.tensor([[5.0, 0.0], [6.0, 0.5], [7.0, 0.2], [0.0, 5.0], [0.4, 6.0], [0.1, 7.0]])
+        >>> bank = Evidence(logits=logits, labels=torch.tensor([0, 0, 0, 1, 1, 1]))
+        >>> detector = OpenMax(alpha=2).fit_features(bank)
+        >>> scores = detector.score_features(Evidence(logits=torch.tensor([[6.0, 0.2], [2.0, 2.0]])))
+        >>> bool(scores[1] > scores[0])
+        True
     """
 
     state_names = ("centres", "shape", "log_scale", "least")

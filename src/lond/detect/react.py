@@ -31,6 +31,13 @@ class ReAct(Detector):
     """Rectified activations (Sun et al., NeurIPS 2021, arXiv 2111.12797).
 
     Fitted on features, without labels; they must be the direct input (after the ReLU) of the head.
+
+    Examples:
+        >>> bank = Evidence(features=torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+        >>> detector = ReAct(percentile=100, head=torch.nn.Identity()).fit_features(bank)
+        >>> scores = detector.score_features(Evidence(features=torch.tensor([[1.0, 0.0], [9.0, 0.0]])))
+        >>> bool(scores[0] == scores[1])  # 9 is clipped to 1
+        True
     """
 
     state_names = ("level",)

@@ -19,6 +19,13 @@ class RMDS(Detector):
 
     Fitted on features and given labels, in float64: what ``MDS`` fits, and a mean and covariance of all samples as one
     class. As with ``MDS``, fit on ``trusted_only`` evidence to leave out open-set images and wrong labels.
+
+    Examples:
+        >>> features = torch.tensor([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0], [6.0, 4.0]])
+        >>> detector = RMDS().fit_features(Evidence(features=features, labels=torch.tensor([0, 0, 1, 1])))
+        >>> scores = detector.score_features(Evidence(features=torch.tensor([[0.5, 0.5], [3.0, 9.0]])))
+        >>> bool(scores[1] > scores[0])
+        True
     """
 
     state_names = ("whitening", "white_means", "all_whitening", "all_white_means")

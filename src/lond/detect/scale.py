@@ -38,6 +38,11 @@ class SCALE(Detector):
     """SCALE (Xu et al., ICLR 2024, arXiv 2310.00227): ASH-S without the pruning, then energy.
 
     No fit; needs the head that follows the features, which should not be negative (the output of a ReLU).
+
+    Examples:
+        >>> evidence = Evidence(features=torch.tensor([[4.0, 1.0], [1.0, 1.0]]))
+        >>> SCALE(percentile=50, head=torch.nn.Identity()).score_features(evidence).argmax().item()
+        1
     """
 
     def __init__(

@@ -36,6 +36,13 @@ class SHE(Detector):
 
     Fitted on features, logits and given labels of the samples whose prediction equals the label. A class without
     one has the pattern zero, so images predicted as it score 0: as features are not negative, the most foreign score.
+
+    Examples:
+        >>> features = torch.tensor([[3.0, 0.0], [0.0, 3.0]])
+        >>> detector = SHE().fit_features(Evidence(features=features, logits=features, labels=torch.tensor([0, 1])))
+        >>> new = torch.tensor([[3.0, 0.0], [0.1, 0.2]])
+        >>> [round(score, 2) for score in detector.score_features(Evidence(features=new, logits=new)).tolist()]
+        [-9.0, -0.6]
     """
 
     state_names = ("patterns",)

@@ -51,6 +51,21 @@ class ViM(Detector):
 
     Fitted on features and logits, without labels, in float64; the origin comes from the last layer, which must be
     linear. Foreign images in the training set widen the principal subspace; ``trusted_only`` evidence leaves them out.
+
+    Examples:
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> features = torch.randn(20, 4, generator=generator) * torch.tensor([3.0, 3.0, 0.1, 0.1])
+        >>> layer = torch.nn.Linear(4, 3)
+        >>> torch.nn.init.eye_(layer.weight), layer.bias.data.zero_()
+        (Parameter containing:
+        tensor([[1., 0., 0., 0.],
+                [0., 1., 0., 0.],
+                [0., 0., 1., 0.]], requires_grad=True), tensor([0., 0., 0.]))
+        >>> detector = ViM(dimension=2, head=layer).fit_features(Evidence(features=features, logits=layer(features)))
+        >>> new = torch.tensor([[3.0, 3.0, 0.0, 0.0], [3.0, 3.0, 0.0, 9.0]])
+        >>> scores = detector.score_features(Evidence(features=new, logits=layer(new)))
+        >>> bool(scores[1] > scores[0])
+        True
     """
 
     state_names = ("origin", "residual", "alpha")

@@ -19,8 +19,9 @@ def accuracy(predicted: Values, labels: Values) -> float:
     Returns:
         A share in [0, 1], or NaN when no row has a known class.
 
-    >>> accuracy([0, 1, 1], [0, 1, 0])
-    0.6666666666666666
+    Examples:
+        >>> accuracy([0, 1, 1], [0, 1, 0])
+        0.6666666666666666
 
     Raises:
         ValueError: the shapes differ or are others, or the classes are no whole numbers.
@@ -43,6 +44,10 @@ def balanced_accuracy(predicted: Values, labels: Values) -> float:
 
     Raises:
         ValueError: the shapes differ or are others, or the classes are no whole numbers.
+
+    Examples:
+        >>> balanced_accuracy([0, 0, 0, 1], [0, 0, 1, 1])
+        0.75
     """
     hits, known = _known_hits(predicted, labels)
     if not len(hits):

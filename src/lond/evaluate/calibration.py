@@ -27,6 +27,10 @@ def expected_calibration_error(probabilities: Values, labels: Values, bins: int 
 
     Raises:
         ValueError: the lengths differ, a value is no probability, or there is no bin.
+
+    Examples:
+        >>> round(expected_calibration_error([[0.9, 0.1], [0.2, 0.8]], [0, 1]), 2)
+        0.15
     """
     probabilities, labels = as_tensor(probabilities, "probabilities"), as_classes(labels, "labels")
     if bins < 1:

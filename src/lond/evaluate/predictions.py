@@ -26,6 +26,15 @@ def evaluate_predictions(prediction: Prediction, labels: Values) -> dict[str, fl
 
     Raises:
         ValueError: there is not one label per image, or a label is no whole number.
+
+    Examples:
+        >>> import torch
+        >>> probabilities = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+        >>> scores = torch.tensor([0.1, 0.2, 0.9])
+        >>> prediction = Prediction(probabilities, scores, torch.zeros(3, 1), probabilities.log())
+        >>> found = evaluate_predictions(prediction, [0, 1, -1])
+        >>> found["accuracy"], found["auroc"]
+        (1.0, 1.0)
     """
     labels = as_classes(labels, "labels")
     if labels.shape != prediction.scores.shape:

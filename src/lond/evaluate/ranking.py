@@ -37,6 +37,10 @@ def auroc(scores: Values, foreign: Values) -> float:
 
     Raises:
         ValueError: On a score that is not finite or on shapes that do not match.
+
+    Examples:
+        >>> auroc([0.1, 0.8, 0.2, 0.9], [False, False, True, True])
+        0.75
     """
     scores, foreign = _checked(scores, foreign)
     num_foreign = int(foreign.sum())
@@ -61,6 +65,10 @@ def fpr95(scores: Values, foreign: Values) -> float:
 
     Raises:
         ValueError: On a score that is not finite or on shapes that do not match.
+
+    Examples:
+        >>> fpr95([0.1, 0.2, 0.15, 0.9], [False, False, True, True])
+        0.5
     """
     scores, foreign = _checked(scores, foreign)
     return _false_positive_rate(-scores, ~foreign)
@@ -78,6 +86,10 @@ def fpr95_openood(scores: Values, foreign: Values) -> float:
 
     Raises:
         ValueError: On a score that is not finite or on shapes that do not match.
+
+    Examples:
+        >>> fpr95_openood([0.1, 0.2, 0.15, 0.9], [False, False, True, True])
+        0.5
     """
     scores, foreign = _checked(scores, foreign)
     return _false_positive_rate(scores, foreign)
@@ -95,6 +107,10 @@ def aupr_known(scores: Values, foreign: Values) -> float:
 
     Raises:
         ValueError: On a score that is not finite or on shapes that do not match.
+
+    Examples:
+        >>> aupr_known([0.1, 0.2, 0.8, 0.9], [False, False, True, True])
+        1.0
     """
     scores, foreign = _checked(scores, foreign)
     return _area_under_precision_recall(-scores, ~foreign)
@@ -112,6 +128,10 @@ def aupr_foreign(scores: Values, foreign: Values) -> float:
 
     Raises:
         ValueError: On a score that is not finite or on shapes that do not match.
+
+    Examples:
+        >>> aupr_foreign([0.1, 0.2, 0.8, 0.9], [False, False, True, True])
+        1.0
     """
     scores, foreign = _checked(scores, foreign)
     return _area_under_precision_recall(scores, foreign)
@@ -129,6 +149,10 @@ def roc_points(scores: Values, foreign: Values) -> tuple[Tensor, Tensor]:
 
     Raises:
         ValueError: If shapes or dtypes are wrong, a score is not finite, or one of the groups is empty.
+
+    Examples:
+        >>> [rates.tolist() for rates in roc_points([0.1, 0.9], [False, True])]
+        [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
     """
     scores, foreign = _checked(scores, foreign)
     if not foreign.any() or foreign.all():

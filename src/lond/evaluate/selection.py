@@ -29,6 +29,14 @@ def selection_quality(partition: Partition, given: Values, true: Values) -> dict
 
     Raises:
         ValueError: If the lengths differ, or a label is no whole number.
+
+    Examples:
+        >>> import torch
+        >>> clean, closed = torch.tensor([True, True, False]), torch.tensor([False, False, True])
+        >>> partition = Partition(clean, closed, clean & closed, torch.ones(3), torch.tensor([0, 1, 0]))
+        >>> found = selection_quality(partition, [0, 1, 1], [0, 0, 0])
+        >>> found["clean_precision"], found["clean_recall"]
+        (0.5, 1.0)
     """
     given, true = as_classes(given, "given"), as_classes(true, "true")
     if not (partition.clean.shape == given.shape == true.shape):

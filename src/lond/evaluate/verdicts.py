@@ -37,6 +37,11 @@ def verdict_quality(verdicts: Sequence[Verdict], given: Values, true: Values) ->
 
     Raises:
         ValueError: there is not one verdict per label, or the labels are unusable.
+
+    Examples:
+        >>> found = verdict_quality([Verdict.CLEAN, Verdict.MISLABELLED], [0, 1], [0, 0])
+        >>> found["verdict_mislabelled_precision"], found["verdict_mislabelled_recall"]
+        (1.0, 1.0)
     """
     truth = true_verdicts(given, true)
     if len(verdicts) != len(truth):

@@ -25,6 +25,16 @@ class PredictionGraph(nn.Module):
 
     Raises:
         DataError: neither the run nor the caller has a threshold.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> from lond import load_run
+        >>> graph = PredictionGraph(load_run("run"))
+        >>> len(graph(torch.zeros(3, 1, 16, 16, dtype=torch.uint8)))
+        5
     """
 
     known_scores: Tensor

@@ -39,6 +39,15 @@ def export_run(
         ConfigError: the ending is unknown.
         DataError: the folder holds no trained run, or there is no threshold.
         MissingDependencyError: ONNX is not installed.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> _ = export_run("run", "weights.safetensors")
+        >>> Path("weights.safetensors").is_file()
+        True
     """
     path = Path(path)
     if path.suffix not in FORMATS:

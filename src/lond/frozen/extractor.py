@@ -26,7 +26,12 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class ExtractorSettings:
-    """Which network, at which size, and how it is run."""
+    """Which network, at which size, and how it is run.
+
+    Examples:
+        >>> ExtractorSettings(size=112).backbone
+        'efficientnet-lite0'
+    """
 
     backbone: str = "efficientnet-lite0"
     """"efficientnet-lite0" or "timm:<model>"."""

@@ -17,6 +17,10 @@ def learning_state(probabilities: Tensor, threshold: float) -> Tensor:
 
     Returns:
         ``(C,)`` in [0, 1]; all 1 as long as no sample passes the threshold.
+
+    Examples:
+        >>> learning_state(torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]]), threshold=0.5).tolist()
+        [1.0, 0.5]
     """
     highest, predicted = probabilities.max(dim=1)
     counts = torch.bincount(predicted[highest > threshold], minlength=probabilities.shape[1]).float()
@@ -30,6 +34,10 @@ def select_confident(probabilities: Tensor, labels: Tensor, threshold: float) ->
         probabilities: ``(N, C)`` softmax predictions.
         labels: ``(N,)`` given labels; unlabelled (negative) samples are never chosen.
         threshold: tau, lowered for classes that are learned slowly; see ``learning_state``.
+
+    Examples:
+        >>> select_confident(torch.tensor([[0.9, 0.1], [0.6, 0.4]]), torch.tensor([0, 0]), threshold=0.8).tolist()
+        [True, False]
     """
     state = learning_state(probabilities, threshold)
     highest, predicted = probabilities.max(dim=1)
@@ -37,7 +45,12 @@ def select_confident(probabilities: Tensor, labels: Tensor, threshold: float) ->
 
 
 def select_agreeing(positives: Tensor, labels: Tensor) -> Tensor:
-    """Return the mask ``(N,)`` of samples whose strongest class is their label; ``positives`` is ``(N, C)``."""
+    """Return the mask ``(N,)`` of samples whose strongest class is their label; ``positives`` is ``(N, C)``.
+
+    Examples:
+        >>> select_agreeing(torch.tensor([[0.9, 0.1], [0.2, 0.3]]), torch.tensor([0, 0])).tolist()
+        [True, False]
+    """
     return positives.argmax(dim=1) == labels
 
 
@@ -50,6 +63,10 @@ def select_small_loss(losses: Tensor, labels: Tensor, share: float) -> Tensor:
         losses: ``(N,)``; those of unlabelled samples do not matter.
         labels: ``(N,)`` given labels; unlabelled (negative) samples are never chosen.
         share: of each class.
+
+    Examples:
+        >>> select_small_loss(torch.tensor([0.1, 2.0, 0.5]), torch.tensor([0, 0, 1]), share=0.5).tolist()
+        [True, False, True]
     """
     order = losses.argsort(stable=True)
     order = order[labels[order].argsort(stable=True)]

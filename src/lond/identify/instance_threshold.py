@@ -9,7 +9,14 @@ from torch import Tensor
 
 
 class InstanceSelection(NamedTuple):
-    """What DISC decides about N samples; all tensors are ``(N,)``, and at most one of the masks is True."""
+    """What DISC decides about N samples; all tensors are ``(N,)``, and at most one of the masks is True.
+
+    Examples:
+        >>> sure = torch.tensor([[0.9, 0.1], [0.1, 0.9]])
+        >>> found = select_by_threshold(sure, sure, torch.tensor([0, 0]), torch.full((2, 2), 0.5))
+        >>> type(found).__name__, found.clean.tolist()
+        ('InstanceSelection', [True, False])
+    """
 
     clean: Tensor
     """The label is trusted in both views."""
@@ -38,6 +45,12 @@ def select_by_threshold(
         thresholds: ``(N, 2)`` tau_w and tau_s.
         margin: sigma.
         cap: bound of the threshold for purified samples.
+
+    Examples:
+        >>> weak, strong = torch.tensor([[0.9, 0.1], [0.9, 0.1]]), torch.tensor([[0.9, 0.1], [0.4, 0.6]])
+        >>> found = select_by_threshold(weak, strong, torch.tensor([0, 0]), torch.full((2, 2), 0.5))
+        >>> found.clean.tolist(), found.hard.tolist()
+        ([True, False], [False, True])
     """
     given = labels.clamp_min(0)[:, None]
     labelled = labels >= 0
@@ -53,6 +66,12 @@ def select_by_threshold(
 
 
 def follow_confidence(thresholds: Tensor, weak: Tensor, strong: Tensor, memory: float) -> Tensor:
-    """Return ``mu tau_v + (1 - mu) max_c p_v[c]`` for both views, ``(N, 2)``."""
+    """Return ``mu tau_v + (1 - mu) max_c p_v[c]`` for both views, ``(N, 2)``.
+
+    Examples:
+        >>> sure = torch.tensor([[0.75, 0.25]])
+        >>> follow_confidence(torch.tensor([[0.25, 0.25]]), sure, sure, memory=0.5).tolist()
+        [[0.5, 0.5]]
+    """
     confidence = torch.stack([weak.amax(dim=1), strong.amax(dim=1)], dim=1)
     return memory * thresholds + (1 - memory) * confidence

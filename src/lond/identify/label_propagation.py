@@ -19,6 +19,13 @@ class NeighbourGraph:
     ``targets`` and ``weights`` are ``(N, k)``: the k edges W that leave each node. ``sources`` and
     ``source_weights`` are ``(N k,)``: the edges W^T, those into node i from place ``starts[i]`` on. ``scale`` is
     ``(N, 1)``, ``D^-1/2``.
+
+    Examples:
+        >>> from lond.identify.neighbours import nearest_neighbours
+        >>> embeddings = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> graph = neighbour_graph(nearest_neighbours(embeddings, 1, include_self=False))
+        >>> graph.targets.shape
+        torch.Size([3, 1])
     """
 
     targets: Tensor
@@ -47,6 +54,12 @@ def neighbour_graph(near: Neighbours, power: float = 3.0) -> NeighbourGraph:
     Args:
         near: the k neighbours of each of N samples among the N, and their similarities.
         power: what similarities are raised to.
+
+    Examples:
+        >>> from lond.identify.neighbours import nearest_neighbours
+        >>> near = nearest_neighbours(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 1, include_self=False)
+        >>> neighbour_graph(near).weights.tolist()
+        [[1.0], [1.0], [0.0]]
     """
     nodes, k = near.indices.shape
     itself = near.indices == torch.arange(nodes, device=near.indices.device)[:, None]
@@ -76,6 +89,13 @@ def propagate_labels(
 
     Returns:
         ``(N, C)``, of the type of ``start``.
+
+    Examples:
+        >>> from lond.identify.neighbours import nearest_neighbours
+        >>> near = nearest_neighbours(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 1, include_self=False)
+        >>> start = torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])  # the second has no label
+        >>> propagate_labels(neighbour_graph(near), start).argmax(dim=1).tolist()
+        [0, 0, 1]
     """
     tiny = torch.finfo(start.dtype).tiny
     balanced = start / start.sum(dim=0).clamp_min(tiny)
@@ -94,6 +114,11 @@ def conjugate_gradients(
         right: ``(N, C)`` B.
         tolerance: a column rests once its residual is at most this times the length of its right-hand side.
         iterations: at most this many products.
+
+    Examples:
+        >>> matrix = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> conjugate_gradients(lambda x: matrix @ x, torch.tensor([[2.0], [2.0]])).tolist()
+        [[1.0], [0.5]]
     """
     solution, residual, direction = torch.zeros_like(right), right, right
     squares = right.square().sum(dim=0)

@@ -19,6 +19,11 @@ def label_votes(labels: Tensor, neighbours: Neighbours, num_classes: int, temper
 
     Returns:
         ``(Q, C)`` rows that sum to one; even shares where no neighbour has a label.
+
+    Examples:
+        >>> near = Neighbours(torch.tensor([[0, 1, 2]]), torch.ones(1, 3))
+        >>> [round(share, 2) for share in label_votes(torch.tensor([0, 0, 1]), near, num_classes=2)[0].tolist()]
+        [0.67, 0.33]
     """
     given = labels.to(neighbours.indices.device)[neighbours.indices]
     scaled = neighbours.similarities / temperature
@@ -39,5 +44,9 @@ def scattered_labels(votes: Tensor, most: Tensor | None = None) -> Tensor:
 
     Foreign images of a training set carry labels of all kinds. So do their neighbours, which often are foreign too;
     the neighbours of a known image mostly agree, even if its own label is wrong.
+
+    Examples:
+        >>> scattered_labels(torch.tensor([[1.0, 0.0], [0.5, 0.5]])).tolist()
+        [0.0, 0.5]
     """
     return 1 - votes.amax(dim=1) if most is None else 1 - (votes / most).clamp_max(1).amax(dim=1)

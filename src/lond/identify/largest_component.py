@@ -19,6 +19,12 @@ def largest_components(neighbours: Tensor, labels: Tensor, candidates: Tensor) -
 
     Returns:
         ``(N,)`` bool, the kept samples.
+
+    Examples:
+        >>> neighbours = torch.tensor([[1], [0], [3], [2], [0]])
+        >>> candidates = torch.tensor([True, True, True, False, True])
+        >>> largest_components(neighbours, torch.zeros(5, dtype=torch.long), candidates).tolist()
+        [True, True, False, False, False]
     """
     kept = torch.zeros_like(candidates)
     members = candidates.nonzero().squeeze(1)
@@ -44,6 +50,10 @@ def mutual_pairs(neighbours: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Two ``(M,)`` index tensors, the lower index first.
+
+    Examples:
+        >>> mutual_pairs(torch.tensor([[1], [0], [0]]), torch.zeros(3, dtype=torch.long))
+        (tensor([0]), tensor([1]))
     """
     same = (groups[neighbours] == groups[:, None]) & (groups >= 0)[:, None]
     one, place = same.nonzero(as_tuple=True)
@@ -65,6 +75,10 @@ def connected_components(nodes: int, one: Tensor, other: Tensor) -> Tensor:
         nodes: N.
         one: ``(M,)`` one end of each edge.
         other: ``(M,)`` the other end.
+
+    Examples:
+        >>> connected_components(4, torch.tensor([0, 2]), torch.tensor([1, 3])).tolist()
+        [0, 0, 2, 2]
     """
     parents = torch.arange(nodes, device=one.device)
     while True:

@@ -10,7 +10,12 @@ from torch import Tensor
 
 
 class TwoGaussians(NamedTuple):
-    """A mixture of two normal distributions on the line; all tensors are ``(2,)`` float64."""
+    """A mixture of two normal distributions on the line; all tensors are ``(2,)`` float64.
+
+    Examples:
+        >>> fit_two_gaussians(torch.tensor([0.0, 0.1, 0.9, 1.0])).means.tolist()
+        [0.050000000745058004, 0.94999998807907]
+    """
 
     means: Tensor
     variances: Tensor
@@ -18,7 +23,12 @@ class TwoGaussians(NamedTuple):
 
 
 def scale_to_unit(values: Tensor) -> Tensor:
-    """Return ``(x - min) / (max - min)`` of ``(N,)`` in float64 on the CPU; constant values become 0."""
+    """Return ``(x - min) / (max - min)`` of ``(N,)`` in float64 on the CPU; constant values become 0.
+
+    Examples:
+        >>> scale_to_unit(torch.tensor([2.0, 3.0, 4.0])).tolist()
+        [0.0, 0.5, 1.0]
+    """
     values = values.detach().cpu().double()
     if not len(values):
         return values
@@ -39,6 +49,11 @@ def fit_two_gaussians(
 
     Raises:
         ValueError: there are no two different values.
+
+    Examples:
+        >>> found = fit_two_gaussians(torch.tensor([0.0, 0.1, 0.9, 1.0]))
+        >>> [round(mean, 2) for mean in found.means.tolist()]
+        [0.05, 0.95]
     """
     values = values.detach().cpu().double()
     if len(values) < 2 or values.min() == values.max():
@@ -62,6 +77,10 @@ def small_loss_posterior(
 
     Losses are taken as they are; the floor of the variance expects them in [0, 1] (``scale_to_unit``). If all are
     equal, or there is only one, nothing speaks against any sample and all get 1.
+
+    Examples:
+        >>> [round(chance, 2) for chance in small_loss_posterior(torch.tensor([0.0, 0.1, 0.9, 1.0])).tolist()]
+        [1.0, 1.0, 0.0, 0.0]
     """
     if len(losses) < 2 or losses.min() == losses.max():
         return torch.ones(len(losses), device=losses.device)

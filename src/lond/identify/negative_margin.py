@@ -15,6 +15,10 @@ def negative_margin(negatives: Tensor, labels: Tensor) -> Tensor:
 
     Returns:
         ``(N,)`` margins; the smaller, the more likely does the image belong to no class.
+
+    Examples:
+        >>> negative_margin(torch.tensor([[0.25, 1.0], [1.0, 1.0]]), torch.tensor([0, 0])).tolist()
+        [0.75, 0.0]
     """
     column = labels.unsqueeze(1)
     given = negatives.gather(1, column).squeeze(1)
@@ -23,7 +27,12 @@ def negative_margin(negatives: Tensor, labels: Tensor) -> Tensor:
 
 
 def select_open(margins: Tensor, clean: Tensor, share: float) -> Tensor:
-    """Return the mask ``(N,)`` of the share (rounded down) of not-clean samples with the smallest margin (Eq. 11)."""
+    """Return the mask ``(N,)`` of the share (rounded down) of not-clean samples with the smallest margin (Eq. 11).
+
+    Examples:
+        >>> select_open(torch.tensor([0.0, 0.9, 0.1]), torch.tensor([True, False, False]), share=0.5).tolist()
+        [False, False, True]
+    """
     candidates = (~clean).nonzero().squeeze(1)
     # The small term undoes the float error of products such as 0.29 * 100.
     count = int(share * len(candidates) + 1e-9)

@@ -19,6 +19,11 @@ def neighbour_labels(neighbours: Neighbours, positives: Tensor, temperature: flo
 
     Returns:
         ``(N, C)`` distributions q.
+
+    Examples:
+        >>> near = Neighbours(torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 2))
+        >>> neighbour_labels(near, torch.tensor([[0.75, 0.25], [0.25, 0.75]]), temperature=0.1).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
     """
     votes = positives / positives.sum(dim=1, keepdim=True).clamp_min(torch.finfo(positives.dtype).tiny)
     weights = F.softmax(neighbours.similarities / temperature, dim=1).to(votes)
@@ -36,6 +41,10 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int) -> Tenso
 
     Returns:
         ``(N,)`` margins; the larger, the more likely is the label right.
+
+    Examples:
+        >>> neighbour_margin(torch.tensor([[0.75, 0.25]]), torch.tensor([0]), top=1).tolist()
+        [0.5]
     """
     labelled = labels >= 0
     column = labels.clamp_min(0).unsqueeze(1)
@@ -51,6 +60,11 @@ def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int
 
     It is the ``alpha_ID`` quantile, over the C classes, of the number of samples whose neighbours vote for the
     given label (linear interpolation, the lower median at 0.5), rounded down.
+
+    Examples:
+        >>> votes = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
+        >>> clean_quota(votes, torch.tensor([0, 0, 1]), quantile=1.0)
+        2
     """
     agrees = neighbour_label.argmax(dim=1) == labels
     counts = torch.bincount(labels[agrees], minlength=neighbour_label.shape[1]).double()
@@ -60,7 +74,12 @@ def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int
 
 
 def select_clean(margins: Tensor, labels: Tensor, quota: int) -> Tensor:
-    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) of largest margin in each class (Eq. 9)."""
+    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) of largest margin in each class (Eq. 9).
+
+    Examples:
+        >>> select_clean(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([0, 0, 1]), quota=1).tolist()
+        [True, False, True]
+    """
     order = margins.argsort(descending=True, stable=True)
     order = order[labels[order].argsort(stable=True)]
     sorted_labels = labels[order]

@@ -17,7 +17,12 @@ BLOCK_BYTES = 32 * 2**20
 
 
 class Corrections(NamedTuple):
-    """What the neighbours of Q samples say: their ``labels`` (Q,) int64 and mean ``divergences`` (Q,), small = sure."""
+    """What the neighbours of Q samples say: their ``labels`` (Q,) int64 and mean ``divergences`` (Q,), small = sure.
+
+    Examples:
+        >>> Corrections(torch.tensor([3]), torch.tensor([0.2])).labels.tolist()
+        [3]
+    """
 
     labels: Tensor
     divergences: Tensor
@@ -36,6 +41,10 @@ def label_divergences(probabilities: Tensor) -> Tensor:
 
     Returns:
         ``(N, C)`` float32; column c holds ``JS(p, label c)``.
+
+    Examples:
+        >>> [round(value, 2) for value in label_divergences(torch.tensor([[1.0, 0.0]]))[0].tolist()]
+        [0.0, 1.0]
     """
     rows = max(1, BLOCK_BYTES // (8 * max(1, probabilities.shape[1])))
     blocks = [_divergences(block) for block in probabilities.split(rows)]
@@ -71,6 +80,13 @@ def verify_labels(features: Tensor, probabilities: Tensor, labels: Tensor, k: in
 
     Returns:
         ``(N,)`` float32; 1, which is distrust, for unlabelled samples.
+
+    Examples:
+        >>> features = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+        >>> sure = torch.tensor([[0.9, 0.1]] * 3)
+        >>> doubts = verify_labels(features, sure, torch.tensor([0, 0, 1]), k=2)
+        >>> bool(doubts[2] > doubts[0])
+        True
     """
     neighbours = nearest_neighbours(features, k, include_self=False).indices
     divergences = label_divergences(probabilities)
@@ -93,6 +109,13 @@ def correct_labels(
         pool_features: ``(P, D)`` unit rows of trusted samples; P must be at least 1.
         pool_labels: ``(P,)`` their labels, none negative.
         k: how many neighbours; capped by P.
+
+    Examples:
+        >>> pool = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> features, sure = torch.tensor([[0.9, 0.1]]), torch.tensor([[0.8, 0.2]])
+        >>> found = correct_labels(features, sure, pool, torch.tensor([0, 1]), k=1)
+        >>> found.labels.tolist()
+        [0]
     """
     neighbours = nearest_neighbours(pool_features, k, queries=features).indices
     votes = pool_labels[neighbours]

@@ -12,7 +12,13 @@ BLOCK_BYTES = 64 * 2**20
 
 
 class Neighbours(NamedTuple):
-    """The k nearest of each query: ``indices`` (Q, k) int64 and ``similarities`` (Q, k), most similar first."""
+    """The k nearest of each query: ``indices`` (Q, k) int64 and ``similarities`` (Q, k), most similar first.
+
+    Examples:
+        >>> near = nearest_neighbours(torch.eye(2), 1)
+        >>> near.indices.tolist(), near.similarities.tolist()
+        ([[0], [1]], [[1.0], [1.0]])
+    """
 
     indices: Tensor
     similarities: Tensor
@@ -33,6 +39,11 @@ def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, i
 
     Raises:
         ValueError: k is not positive, or the bank holds no candidate.
+
+    Examples:
+        >>> bank = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+        >>> nearest_neighbours(bank, 1, include_self=False).indices.tolist()
+        [[1], [0], [1]]
     """
     points = bank if queries is None else queries
     skip_self = queries is None and not include_self

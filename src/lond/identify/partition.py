@@ -23,7 +23,12 @@ Selection = Literal["neighbour-margin", "uniform"]
 
 @dataclass(frozen=True)
 class IdentifySettings:
-    """Settings of the identification; the paper's values for CIFAR with symmetric noise."""
+    """Settings of the identification; the paper's values for CIFAR with symmetric noise.
+
+    Examples:
+        >>> IdentifySettings(neighbours=50, top=1).clean_quantile
+        0.9
+    """
 
     neighbours: int = 200
     """k, the neighbours that vote."""
@@ -72,6 +77,14 @@ def identify(
 
     Raises:
         DataError: shapes disagree, values are not finite, or there are fewer than two classes.
+
+    Examples:
+        >>> labels = torch.tensor([0, 0, 0, 1, 1])
+        >>> embeddings = torch.tensor([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 3)  # the third is mislabelled
+        >>> positives = torch.where(embeddings > 0, 0.9, 0.1)
+        >>> settings = IdentifySettings(neighbours=2, top=1, open_share=0.0)
+        >>> identify(labels, positives, embeddings, settings).names()
+        ['clean', 'clean', 'closed', 'clean', 'clean']
     """
     settings = settings or IdentifySettings()
     labels, positives, embeddings = _checked(labels, positives, embeddings)

@@ -16,7 +16,12 @@ SMALLEST_VARIANCE = 1e-6
 
 
 class Thresholds(NamedTuple):
-    """``level`` () is T, the global threshold; ``mass`` (C,) is l, the mean probability that each class attracts."""
+    """``level`` () is T, the global threshold; ``mass`` (C,) is l, the mean probability that each class attracts.
+
+    Examples:
+        >>> Thresholds(torch.tensor(0.8), torch.tensor([0.5, 0.25])).by_class().tolist()
+        [0.800000011920929, 0.4000000059604645]
+    """
 
     level: Tensor
     mass: Tensor
@@ -27,7 +32,12 @@ class Thresholds(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Mean and variance ``(C,)`` of the teacher's confidence, by the class it predicts."""
+    """Mean and variance ``(C,)`` of the teacher's confidence, by the class it predicts.
+
+    Examples:
+        >>> class_moments(torch.tensor([0.6, 0.8]), torch.tensor([0, 0]), 1).variance.shape
+        torch.Size([1])
+    """
 
     mean: Tensor
     variance: Tensor
@@ -39,7 +49,12 @@ def moved(old: Tensor, new: Tensor, memory: float) -> Tensor:
 
 
 def given_probability(probabilities: Tensor, labels: Tensor) -> Tensor:
-    """Return the probability ``(N,)`` of the given label; 0 where there is none."""
+    """Return the probability ``(N,)`` of the given label; 0 where there is none.
+
+    Examples:
+        >>> given_probability(torch.tensor([[0.75, 0.25], [0.5, 0.5]]), torch.tensor([1, -1])).tolist()
+        [0.25, 0.0]
+    """
     chosen = probabilities.gather(1, labels.clamp_min(0)[:, None]).squeeze(1)
     return torch.where(labels >= 0, chosen, 0.0)
 
@@ -59,6 +74,12 @@ def move_thresholds(
         memory: m.
         quantile: which quantile Q is, in [0, 1].
         limit: the largest global threshold.
+
+    Examples:
+        >>> old = Thresholds(torch.tensor(0.0), torch.tensor([0.5, 0.5]))
+        >>> sure = torch.tensor([[0.75, 0.25]])
+        >>> move_thresholds(old, sure, torch.tensor([0]), memory=0.5, quantile=0.5, limit=0.9).level.item()
+        0.375
     """
     labelled = labels >= 0
     level = old.level
@@ -68,7 +89,13 @@ def move_thresholds(
 
 
 def select_adaptively(probabilities: Tensor, labels: Tensor, thresholds: Thresholds) -> Tensor:
-    """Return the mask ``(N,)`` of clean samples: ``p_i[y_i] >= t_{y_i}``; unlabelled ones are never clean."""
+    """Return the mask ``(N,)`` of clean samples: ``p_i[y_i] >= t_{y_i}``; unlabelled ones are never clean.
+
+    Examples:
+        >>> thresholds = Thresholds(torch.tensor(0.8), torch.tensor([0.5, 0.5]))
+        >>> select_adaptively(torch.tensor([[0.9, 0.1], [0.6, 0.4]]), torch.tensor([0, 0]), thresholds).tolist()
+        [True, False]
+    """
     asked = thresholds.by_class()[labels.clamp_min(0)]
     return (given_probability(probabilities, labels) >= asked) & (labels >= 0)
 
@@ -80,6 +107,10 @@ def class_moments(confidence: Tensor, classes: Tensor, num_classes: int) -> Mome
         confidence: ``(N,)`` the teacher's largest probability.
         classes: ``(N,)`` the class it belongs to.
         num_classes: C.
+
+    Examples:
+        >>> class_moments(torch.tensor([0.5, 1.0, 0.9]), torch.tensor([0, 0, 1]), 2)
+        Moments(mean=tensor([0.7500, 0.0000]), variance=tensor([0.1250, 1.0000]))
     """
     values = confidence.double()
     empty = values.new_zeros(num_classes)
@@ -93,7 +124,13 @@ def class_moments(confidence: Tensor, classes: Tensor, num_classes: int) -> Mome
 
 
 def move_moments(old: Moments, confidence: Tensor, classes: Tensor, memory: float) -> Moments:
-    """Return the moments of this epoch: ``m old + (1 - m) new``; see ``class_moments``."""
+    """Return the moments of this epoch: ``m old + (1 - m) new``; see ``class_moments``.
+
+    Examples:
+        >>> old = Moments(torch.tensor([0.0]), torch.tensor([1.0]))
+        >>> move_moments(old, torch.tensor([1.0, 1.0]), torch.tensor([0, 0]), memory=0.5).mean.tolist()
+        [0.5]
+    """
     new = class_moments(confidence, classes, len(old.mean))
     return Moments(moved(old.mean, new.mean, memory), moved(old.variance, new.variance, memory))
 
@@ -108,6 +145,13 @@ def truncated_gaussian_weights(confidence: Tensor, classes: Tensor, moments: Mom
         classes: ``(N,)`` c.
         moments: mu and var.
         sharpness: n; larger = faster fall.
+
+    Examples:
+        >>> moments = Moments(torch.tensor([0.8]), torch.tensor([0.01]))
+        >>> confidence, classes = torch.tensor([0.9, 0.7]), torch.tensor([0, 0])
+        >>> weights = truncated_gaussian_weights(confidence, classes, moments, sharpness=1.0)
+        >>> [round(weight, 2) for weight in weights.tolist()]
+        [1.0, 0.61]
     """
     below = (confidence - moments.mean[classes]).clamp_max(0)
     variance = moments.variance[classes] + SMALLEST_VARIANCE

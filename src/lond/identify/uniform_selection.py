@@ -9,7 +9,13 @@ from torch import Tensor
 
 
 class UniformSelection(NamedTuple):
-    """``chosen`` is ``(N,)`` bool; ``ratio`` is R, the share of labelled samples below the cut-off."""
+    """``chosen`` is ``(N,)`` bool; ``ratio`` is R, the share of labelled samples below the cut-off.
+
+    Examples:
+        >>> found = select_uniformly(torch.tensor([0.1, 0.9, 0.2]), torch.tensor([0, 0, 1]), 2, cutoff=0.5)
+        >>> found.chosen.tolist(), round(found.ratio, 2)
+        ([True, False, True], 0.67)
+    """
 
     chosen: Tensor
     ratio: float
@@ -22,6 +28,10 @@ def divergence_cutoff(divergences: Tensor, limit: float = 0.7, correction: float
         divergences: ``(N,)`` of labelled samples, at least one.
         limit: d_mu.
         correction: tau.
+
+    Examples:
+        >>> divergence_cutoff(torch.tensor([0.25, 0.75]))
+        0.5
     """
     mean = float(divergences.double().mean())
     return mean - (mean - float(divergences.min())) / correction if mean > limit else mean
@@ -38,6 +48,11 @@ def select_uniformly(divergences: Tensor, labels: Tensor, num_classes: int, cuto
         labels: ``(N,)`` given labels; samples of negative ones are never chosen and do not count.
         num_classes: C.
         cutoff: see ``divergence_cutoff``.
+
+    Examples:
+        >>> found = select_uniformly(torch.tensor([0.1, 0.3, 0.2, 0.9]), torch.tensor([0, 0, 0, 1]), 2, cutoff=0.5)
+        >>> found.chosen.tolist()
+        [True, False, False, True]
     """
     labelled = labels >= 0
     total = int(labelled.sum())
@@ -56,5 +71,10 @@ def select_uniformly(divergences: Tensor, labels: Tensor, num_classes: int, cuto
 
 
 def divergence_weights(divergences: Tensor, trusted_below: float = 0.5) -> Tensor:
-    """Return the belief in given labels: 1 below ``trusted_below``, else ``1 - d``, ``(N,) -> (N,)``."""
+    """Return the belief in given labels: 1 below ``trusted_below``, else ``1 - d``, ``(N,) -> (N,)``.
+
+    Examples:
+        >>> divergence_weights(torch.tensor([0.2, 0.75])).tolist()
+        [1.0, 0.25]
+    """
     return torch.where(divergences < trusted_below, torch.ones_like(divergences), (1 - divergences).clamp_min(0))

@@ -15,6 +15,11 @@ def judge(labels: Tensor, predicted: Tensor, scores: Tensor, threshold: float) -
         predicted: ``(N,)`` the model's classes.
         scores: ``(N,)`` foreign scores; larger = more foreign.
         threshold: score above which an image is foreign.
+
+    Examples:
+        >>> import torch
+        >>> judge(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([0.1, 0.2, 0.9]), threshold=0.5)
+        [<Verdict.CLEAN: 'clean'>, <Verdict.MISLABELLED: 'mislabelled'>, <Verdict.FOREIGN: 'foreign'>]
     """
     rows = zip(labels.tolist(), predicted.tolist(), scores.tolist(), strict=True)
     return [_judge_one(label, own, score > threshold) for label, own, score in rows]

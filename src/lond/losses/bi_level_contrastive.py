@@ -63,6 +63,13 @@ def bi_level_contrastive(
 
     Returns:
         ``(M,)`` losses in float32.
+
+    Examples:
+        >>> views = torch.nn.functional.normalize(torch.tensor([[1.0, 0.1], [0.1, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+        >>> identities, labels = torch.tensor([0, 1, 0, 1]), torch.tensor([5, 7, 5, 7])
+        >>> losses = bi_level_contrastive(views, identities, labels, torch.ones(4), 0.1)
+        >>> losses.shape, bool((losses < 0.1).all())
+        (torch.Size([4]), True)
     """
     check_rows(embeddings=embeddings, identities=identities, labels=labels, weights=weights)
     shown = _Shown(identities, labels, weights.detach().float())
@@ -93,6 +100,13 @@ def mixed_bi_level_contrastive(
 
     Returns:
         ``(V * B,)`` losses in float32.
+
+    Examples:
+        >>> views = torch.nn.functional.normalize(torch.tensor([[1.0, 0.1], [0.1, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+        >>> unmixed = Mix(1.0, torch.arange(2))
+        >>> labels, weights = torch.tensor([5, 7]), torch.ones(2)
+        >>> mixed_bi_level_contrastive(views, labels, weights, (unmixed, unmixed), 0.1).shape
+        torch.Size([4])
     """
     device = embeddings.device
     log_probabilities = _pair_log_probabilities(embeddings, temperature)

@@ -22,6 +22,11 @@ def binary_bank(logits: Tensor, labels: Tensor, negatives: Tensor) -> Tensor:
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> logits = torch.zeros(1, 3, 2)  # every class at one half
+        >>> round(binary_bank(logits, torch.tensor([0]), torch.tensor([[2]])).item(), 3)
+        1.386
     """
     check_rows(logits=logits, labels=labels, negatives=negatives)
     odds = log_odds(logits)
@@ -31,7 +36,13 @@ def binary_bank(logits: Tensor, labels: Tensor, negatives: Tensor) -> Tensor:
 
 
 def random_negative_bank(logits: Tensor, labels: Tensor, random: torch.Generator) -> Tensor:
-    """Return the loss with one random class other than the label as the negative, ``(B, C, 2) -> (B,)``."""
+    """Return the loss with one random class other than the label as the negative, ``(B, C, 2) -> (B,)``.
+
+    Examples:
+        >>> random = torch.Generator().manual_seed(0)
+        >>> round(random_negative_bank(torch.zeros(1, 4, 2), torch.tensor([0]), random).item(), 3)
+        1.386
+    """
     return binary_bank(logits, labels, draw_others(labels[:, None], logits.shape[1], random))
 
 
@@ -43,6 +54,11 @@ def hard_negative_bank(logits: Tensor, labels: Tensor, class_logits: Tensor, ran
         labels: ``(B,)``.
         class_logits: ``(B, C)`` of the softmax classifier; its highest class other than the label is the hardest.
         random: draws the other negative; with two classes there is none left to draw.
+
+    Examples:
+        >>> random = torch.Generator().manual_seed(0)
+        >>> round(hard_negative_bank(torch.zeros(1, 4, 2), torch.tensor([0]), torch.zeros(1, 4), random).item(), 3)
+        2.079
     """
     hardest = hardest_other(class_logits, labels)
     drawn = draw_others(torch.cat([labels[:, None], hardest], dim=1), logits.shape[1], random)
@@ -50,7 +66,12 @@ def hard_negative_bank(logits: Tensor, labels: Tensor, class_logits: Tensor, ran
 
 
 def hardest_other(class_logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the class of the largest logit other than the label, ``(B, C) -> (B, 1)``; ``(B, 0)`` if C is 1."""
+    """Return the class of the largest logit other than the label, ``(B, C) -> (B, 1)``; ``(B, 0)`` if C is 1.
+
+    Examples:
+        >>> hardest_other(torch.tensor([[3.0, 1.0, 2.0]]), torch.tensor([0])).tolist()
+        [[2]]
+    """
     check_rows(class_logits=class_logits, labels=labels)
     others = class_logits.detach().float().scatter(1, labels[:, None], -torch.inf)
     return others.topk(min(1, class_logits.shape[1] - 1), dim=1).indices
@@ -66,6 +87,10 @@ def draw_others(taken: Tensor, num_classes: int, random: torch.Generator) -> Ten
 
     Returns:
         ``(B, 1)`` int64 on the device of ``taken``; ``(B, 0)`` if every class is taken.
+
+    Examples:
+        >>> draw_others(torch.tensor([[0, 2]]), 3, torch.Generator().manual_seed(0)).tolist()
+        [[1]]
     """
     free = num_classes - taken.shape[1]
     if free < 1:

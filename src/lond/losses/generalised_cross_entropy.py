@@ -21,6 +21,10 @@ def generalised_cross_entropy(logits: Tensor, labels: Tensor, exponent: float) -
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> generalised_cross_entropy(torch.zeros(1, 4), torch.tensor([0]), exponent=1.0).tolist()
+        [0.75]
     """
     check_rows(logits=logits, labels=labels)
     log_probabilities = F.log_softmax(logits.float(), dim=1).gather(1, labels[:, None]).squeeze(1)

@@ -20,6 +20,11 @@ def jeffreys_divergence(first_logits: Tensor, second_logits: Tensor, base: float
         first_logits: ``(B, C)``, p before the softmax.
         second_logits: ``(B, C)``, q before the softmax; gradients go both ways.
         base: of the logarithm.
+
+    Examples:
+        >>> import torch
+        >>> jeffreys_divergence(torch.zeros(1, 2), torch.zeros(1, 2)).tolist()
+        [0.0]
     """
     check_rows(first_logits=first_logits, second_logits=second_logits)
     first, second = (

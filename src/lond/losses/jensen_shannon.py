@@ -18,6 +18,10 @@ def jensen_shannon(first: Tensor, second: Tensor, base: float = 2.0) -> Tensor:
 
     Returns:
         ``(...)`` in float32.
+
+    Examples:
+        >>> jensen_shannon(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])).item()
+        1.0
     """
     first, second = torch.broadcast_tensors(first.float(), second.float())
     middle = (first + second) / 2
@@ -29,6 +33,10 @@ def jensen_shannon_to_label(probability: Tensor, base: float = 2.0) -> Tensor:
     """Return the divergence of a prediction from a one-hot label, which depends on the label's probability q alone.
 
     ``log 2 + (q log q - (1 + q) log(1 + q)) / 2``; any shape in, the same shape out.
+
+    Examples:
+        >>> jensen_shannon_to_label(torch.tensor([0.0, 1.0])).tolist()
+        [1.0, 0.0]
     """
     q = probability.double()
     nats = math.log(2) + (torch.xlogy(q, q) - torch.xlogy(1 + q, 1 + q)) / 2

@@ -14,7 +14,12 @@ from lond.losses.rows import check_rows
 
 @dataclass(frozen=True)
 class Mix:
-    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``."""
+    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``.
+
+    Examples:
+        >>> mix_inputs(torch.tensor([0.0, 4.0]), Mix(0.75, torch.tensor([1, 0]))).tolist()
+        [1.0, 3.0]
+    """
 
     ratio: float
     partners: Tensor
@@ -24,6 +29,11 @@ def draw_mix(size: int, concentration: float, generator: torch.Generator, *, fol
     """Draw ``lambda ~ Beta(a, a)``, take ``max(lambda, 1 - lambda)``, and draw one permutation of the batch.
 
     A concentration of 0 switches mixing off (ratio 1). Without ``fold`` the ratio stays as drawn, also below 0.5.
+
+    Examples:
+        >>> mix = draw_mix(4, concentration=1.0, generator=torch.Generator().manual_seed(0))
+        >>> mix.ratio >= 0.5, sorted(mix.partners.tolist())
+        (True, [0, 1, 2, 3])
     """
     partners = torch.randperm(size, generator=generator)
     # torch's Beta takes no generator; NumPy's does, seeded from ours.
@@ -33,7 +43,12 @@ def draw_mix(size: int, concentration: float, generator: torch.Generator, *, fol
 
 
 def mix_inputs(inputs: Tensor, mix: Mix) -> Tensor:
-    """Return the mixed batch, same shape as ``inputs``."""
+    """Return the mixed batch, same shape as ``inputs``.
+
+    Examples:
+        >>> mix_inputs(torch.tensor([[0.0], [4.0]]), Mix(0.75, torch.tensor([1, 0]))).tolist()
+        [[1.0], [3.0]]
+    """
     check_rows(inputs=inputs, partners=mix.partners)
     return torch.lerp(inputs[mix.partners.to(inputs.device)], inputs, mix.ratio)
 
@@ -45,6 +60,11 @@ def mix_losses(loss: Callable[[Tensor], Tensor], targets: Tensor, mix: Mix) -> T
         loss: maps targets ``(B, C)`` to per-sample losses ``(B,)`` of the mixed batch.
         targets: ``(B, C)``, before mixing.
         mix: the mixing that made the inputs.
+
+    Examples:
+        >>> mix = Mix(0.75, torch.tensor([1, 0]))
+        >>> mix_losses(lambda targets: targets[:, 0], torch.eye(2), mix).tolist()
+        [0.75, 0.25]
     """
     check_rows(targets=targets, partners=mix.partners)
     return mix.ratio * loss(targets) + (1 - mix.ratio) * loss(targets[mix.partners.to(targets.device)])

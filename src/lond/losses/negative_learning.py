@@ -14,6 +14,10 @@ def log_complements(logits: Tensor) -> Tensor:
 
     Only the top class can have a probability near 1, where ``1 - p`` loses its digits; it is taken as the log of the
     summed probability of all others.
+
+    Examples:
+        >>> log_complements(torch.zeros(1, 2)).exp().tolist()
+        [[0.5, 0.5]]
     """
     logits = logits.float()
     is_top = F.one_hot(logits.argmax(dim=1), logits.shape[1]).bool()
@@ -31,6 +35,10 @@ def negative_learning(logits: Tensor, complement: Tensor) -> Tensor:
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> round(negative_learning(torch.zeros(1, 2), torch.tensor([[False, True]])).item(), 3)
+        0.693
     """
     check_rows(logits=logits, complement=complement)
     return -(log_complements(logits) * complement).sum(dim=1)

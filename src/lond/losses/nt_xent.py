@@ -19,6 +19,10 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
 
     Returns:
         ``(2B,)`` losses in float32, those of the first view before those of the second.
+
+    Examples:
+        >>> nt_xent(torch.eye(2), torch.eye(2), temperature=0.5).shape
+        torch.Size([4])
     """
     check_rows(first=first, second=second)
     embeddings = torch.cat([first, second])

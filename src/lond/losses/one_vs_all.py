@@ -10,18 +10,33 @@ from lond.losses.rows import check_rows
 
 
 def log_odds(logits: Tensor) -> Tensor:
-    """Return ``logit(positive) - logit(negative)`` in float32, ``(B, C, 2) -> (B, C)``."""
+    """Return ``logit(positive) - logit(negative)`` in float32, ``(B, C, 2) -> (B, C)``.
+
+    Examples:
+        >>> log_odds(torch.tensor([[[0.0, 2.0], [1.0, 0.0]]])).tolist()
+        [[2.0, -1.0]]
+    """
     logits = logits.float()
     return logits[..., 1] - logits[..., 0]
 
 
 def positive_probabilities(logits: Tensor) -> Tensor:
-    """Return ``p^c(z=1|x)``, the probability of belonging to each class, ``(B, C, 2) -> (B, C)``."""
+    """Return ``p^c(z=1|x)``, the probability of belonging to each class, ``(B, C, 2) -> (B, C)``.
+
+    Examples:
+        >>> positive_probabilities(torch.zeros(1, 3, 2)).tolist()
+        [[0.5, 0.5, 0.5]]
+    """
     return torch.sigmoid(log_odds(logits))
 
 
 def negative_probabilities(logits: Tensor) -> Tensor:
-    """Return ``p^c(z=0|x)``, the probability of not belonging to each class, ``(B, C, 2) -> (B, C)``."""
+    """Return ``p^c(z=0|x)``, the probability of not belonging to each class, ``(B, C, 2) -> (B, C)``.
+
+    Examples:
+        >>> negative_probabilities(torch.zeros(1, 3, 2)).tolist()
+        [[0.5, 0.5, 0.5]]
+    """
     return torch.sigmoid(-log_odds(logits))
 
 
@@ -34,6 +49,10 @@ def one_vs_all(logits: Tensor, targets: Tensor) -> Tensor:
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> round(one_vs_all(torch.zeros(1, 2, 2), torch.tensor([[1.0, 0.0]])).item(), 3)
+        1.386
     """
     check_rows(logits=logits, targets=targets)
     odds = log_odds(logits)

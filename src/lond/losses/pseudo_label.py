@@ -18,6 +18,10 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
 
     Returns:
         ``(B, C)`` distributions.
+
+    Examples:
+        >>> [round(value, 2) for value in sharpen(torch.tensor([[0.75, 0.25]]), 2.0)[0].tolist()]
+        [0.9, 0.1]
     """
     probabilities = probabilities.float()
     powers = torch.as_tensor(exponents, dtype=torch.float32, device=probabilities.device).reshape(-1, 1)
@@ -30,7 +34,12 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
 
 
 def pseudo_label_distance(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the squared L2 distance of ``softmax(logits)`` and the pseudo-label (Eq. 13), ``(B, C) -> (B,)``."""
+    """Return the squared L2 distance of ``softmax(logits)`` and the pseudo-label (Eq. 13), ``(B, C) -> (B,)``.
+
+    Examples:
+        >>> pseudo_label_distance(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).tolist()
+        [0.5]
+    """
     check_rows(logits=logits, targets=targets)
     probabilities = F.softmax(logits.float(), dim=1)
     return (probabilities - targets.detach().to(probabilities)).square().sum(dim=1)

@@ -22,6 +22,10 @@ def instance_contrastive(first: Tensor, second: Tensor, temperature: float) -> T
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> [round(loss, 3) for loss in instance_contrastive(torch.eye(2), torch.eye(2), temperature=0.1).tolist()]
+        [0.0, 0.0]
     """
     return -_log_shares(first, second, temperature)[:, : len(first)].diagonal()
 
@@ -42,6 +46,12 @@ def subgraph_contrastive(first: Tensor, second: Tensor, labels: Tensor, kept: Te
 
     Returns:
         ``(B,)`` losses in float32.
+
+    Examples:
+        >>> kept = torch.tensor([True, False])
+        >>> losses = subgraph_contrastive(torch.eye(2), torch.eye(2), torch.tensor([0, 1]), kept, temperature=0.1)
+        >>> losses.shape
+        torch.Size([2])
     """
     itself = torch.eye(len(first), dtype=torch.bool, device=first.device)
     check_rows(first=first, labels=labels, kept=kept)

@@ -51,6 +51,14 @@ def register(method: type[M]) -> type[M]:
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.
+
+    Examples:
+        >>> class Mine(Standard):
+        ...     name = "standard"
+        >>> register(Mine)
+        Traceback (most recent call last):
+        ...
+        lond.errors.ConfigError: lond has a method 'standard' of its own: give yours another name
     """
     ALL_METHODS.register(method)
     return method

@@ -17,7 +17,14 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is to learn: N given labels of C classes; and how to build a backbone, with its feature size."""
+    """What a method is to learn: N given labels of C classes; and how to build a backbone, with its feature size.
+
+    Examples:
+        >>> import torch
+        >>> task = Task(torch.tensor([0, 1, 1]), 2, lambda: (nn.Flatten(), 64))
+        >>> task.num_classes
+        2
+    """
 
     labels: Tensor
     num_classes: int
@@ -25,7 +32,14 @@ class Task:
 
 
 class Survey(Protocol):
-    """Maps every training sample, in order, through a function of its test view; the network is in evaluation mode."""
+    """Maps every training sample, in order, through a function of its test view; the network is in evaluation mode.
+
+    Examples:
+        >>> import torch
+        >>> survey: Survey = lambda describe: describe(torch.arange(4.0))
+        >>> survey(lambda batch: (batch.mean(),))
+        (tensor(1.5000),)
+    """
 
     def __call__(self, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         """Return the outputs of ``describe`` for all N samples, concatenated."""
@@ -37,7 +51,12 @@ Total = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Cost:
-    """What an epoch of a method costs, in epochs of plain cross-entropy, and in searches among all training samples."""
+    """What an epoch of a method costs, in epochs of plain cross-entropy, and in searches among all training samples.
+
+    Examples:
+        >>> Cost(warmup=2.0, later=6.5, searches=1.0).neighbours
+        200
+    """
 
     warmup: float = 1.0
     later: float = 1.0
@@ -55,6 +74,11 @@ class Method(nn.Module, ABC):
     The networks are submodules, so parameters, buffers and devices are handled as for any module. A method is built
     from its settings and a ``Task``. All that the rest of the package has to know about it stands in the attributes of
     its class below; only ``settings_class`` has to be set.
+
+    Examples:
+        >>> from lond.methods import METHODS
+        >>> all(issubclass(method, Method) for method in METHODS.values())
+        True
     """
 
     name: ClassVar[str] = ""

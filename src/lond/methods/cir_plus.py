@@ -28,7 +28,12 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Strea
 
 @dataclass(frozen=True)
 class CirPlusSettings(ClassifierSettings):
-    """Settings of CIR+; the published values for CIFAR-100."""
+    """Settings of CIR+; the published values for CIFAR-100.
+
+    Examples:
+        >>> CirPlusSettings().warmup_epochs
+        30
+    """
 
     warmup_epochs: Epochs = 30
     iterations: int = 900
@@ -70,7 +75,13 @@ class CirPlusSettings(ClassifierSettings):
 
 
 class CirPlus(SingleMethod):
-    """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated."""
+    """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", CirPlus).method
+        'cir-plus'
+    """
 
     settings_class = CirPlusSettings
     cost = Cost(5, 15)

@@ -31,7 +31,12 @@ EXCHANGE = "exchange"
 
 @dataclass(frozen=True)
 class CoTeachingSettings(ClassifierSettings):
-    """Settings of Co-teaching; the published values for CIFAR with 20 % symmetric noise."""
+    """Settings of Co-teaching; the published values for CIFAR with 20 % symmetric noise.
+
+    Examples:
+        >>> CoTeachingSettings().noise_rate
+        0.2
+    """
 
     head: Literal["mlp", "linear"] = "linear"
     noise_rate: float = 0.2
@@ -54,6 +59,11 @@ class CoTeaching(PairMethod):
     """Both networks see every batch; each learns from the samples on which its peer has the smallest losses.
 
     Network 1 alone predicts; foreign score = 1 - its maximum softmax probability.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", CoTeaching).method
+        'co-teaching'
     """
 
     settings_class = CoTeachingSettings

@@ -25,7 +25,12 @@ DISAGREEMENT = "disagreement"
 
 @dataclass(frozen=True)
 class CoTeachingPlusSettings(CoTeachingSettings):
-    """Settings of Co-teaching+; the published values for CIFAR-100."""
+    """Settings of Co-teaching+; the published values for CIFAR-100.
+
+    Examples:
+        >>> CoTeachingPlusSettings().initial_epochs
+        5
+    """
 
     initial_epochs: FirstEpochs = 5
     """Epochs of plain Co-teaching before disagreement counts."""
@@ -45,6 +50,11 @@ class CoTeachingPlus(CoTeaching):
     """Some epochs of Co-teaching, then the same exchange within the samples of different predictions.
 
     Verdicts still rank the whole batch: disagreement says what is worth learning, not which label is right.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", CoTeachingPlus).method
+        'co-teaching-plus'
     """
 
     settings_class = CoTeachingPlusSettings

@@ -24,7 +24,12 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Strea
 
 @dataclass(frozen=True)
 class CrossFitSettings(ClassifierSettings):
-    """Settings of cross-fit."""
+    """Settings of cross-fit.
+
+    Examples:
+        >>> CrossFitSettings().warmup_epochs
+        50
+    """
 
     head: Literal["mlp", "linear"] = "linear"
     warmup_epochs: Epochs = 50
@@ -86,6 +91,11 @@ class CrossFit(Method):
     Labels are judged by heads and neighbours that never saw them (``lond.crossfit``), before the first epoch where the
     inputs are features of a frozen network, after the warm-up where they are images. Later targets mix this with what
     the averaged network and the confusion of labels say of an image.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", CrossFit).method
+        'cross-fit'
     """
 
     settings_class = CrossFitSettings

@@ -27,7 +27,12 @@ VIEWS = ("weak", "strong")
 
 @dataclass(frozen=True)
 class DiscSettings(ClassifierSettings):
-    """Settings of DISC; the published values for CIFAR with at most 50 % symmetric noise."""
+    """Settings of DISC; the published values for CIFAR with at most 50 % symmetric noise.
+
+    Examples:
+        >>> DiscSettings().warmup_epochs
+        20
+    """
 
     warmup_epochs: Epochs = 20
     confidence_memory: Memory = 0.99
@@ -63,6 +68,11 @@ class Disc(SingleMethod):
 
     Trusted in both views: clean, cross-entropy. In one: hard, generalised cross-entropy. In none, but surely predicted:
     purified, relabelled. All three are also mixed with each other. The rest is not learned from.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Disc).method
+        'disc'
     """
 
     settings_class = DiscSettings

@@ -22,7 +22,12 @@ from lond.types import Partition, Phase
 
 @dataclass(frozen=True)
 class DivideMixSettings(SemiSupervisedPairSettings):
-    """Settings of DivideMix; the published values for CIFAR-100 with 20 % noise."""
+    """Settings of DivideMix; the published values for CIFAR-100 with 20 % noise.
+
+    Examples:
+        >>> DivideMixSettings().clean_threshold
+        0.5
+    """
 
     clean_threshold: float = 0.5
     """p_t: a sample is labelled if the posterior of its small loss exceeds it."""
@@ -39,7 +44,13 @@ class DivideMixSettings(SemiSupervisedPairSettings):
 
 
 class DivideMix(SemiSupervisedPair):
-    """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch."""
+    """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", DivideMix).method
+        'dividemix'
+    """
 
     settings_class = DivideMixSettings
     cost = Cost(2, 8)

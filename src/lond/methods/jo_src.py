@@ -26,7 +26,12 @@ VIEWS = ("weak", "weak")
 
 @dataclass(frozen=True)
 class JoSrcSettings(ClassifierSettings):
-    """Settings of Jo-SRC; the published values for CIFAR."""
+    """Settings of Jo-SRC; the published values for CIFAR.
+
+    Examples:
+        >>> JoSrcSettings().warmup_epochs
+        10
+    """
 
     warmup_epochs: Epochs = 10
     ramp_epochs: Epochs = 190
@@ -60,7 +65,13 @@ class JoSrcSettings(ClassifierSettings):
 
 
 class JoSrc(SingleMethod):
-    """Labels are judged by how near they are to the prediction, the other samples by whether two views agree."""
+    """Labels are judged by how near they are to the prediction, the other samples by whether two views agree.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", JoSrc).method
+        'jo-src'
+    """
 
     settings_class = JoSrcSettings
     cost = Cost(2, 4)

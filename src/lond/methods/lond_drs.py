@@ -46,7 +46,12 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Strea
 
 @dataclass(frozen=True)
 class LondDrsSettings:
-    """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off."""
+    """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off.
+
+    Examples:
+        >>> LondDrsSettings().warmup_epochs
+        50
+    """
 
     warmup_epochs: Epochs = 50
     identify: IdentifySettings = field(default_factory=IdentifySettings)
@@ -101,7 +106,13 @@ class LondDrsSettings:
 
 
 class LondDrs(Method):
-    """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way."""
+    """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", LondDrs).method
+        'lond-drs'
+    """
 
     settings_class = LondDrsSettings
     cost = Cost(2.2, 11, searches=1.2)

@@ -21,7 +21,12 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
 @dataclass(frozen=True)
 class NceSettings(ClassifierSettings):
-    """Settings of NCE; the published values for CIFAR-100."""
+    """Settings of NCE; the published values for CIFAR-100.
+
+    Examples:
+        >>> NceSettings().warmup_epochs
+        30
+    """
 
     warmup_epochs: Epochs = 30
     neighbours: int = 20
@@ -72,7 +77,13 @@ class LabelDivision:
 
 
 class Nce(PairMethod):
-    """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones."""
+    """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Nce).method
+        'nce'
+    """
 
     settings_class = NceSettings
     cost = Cost(2, 9, searches=2.5, width=640, neighbours=20)

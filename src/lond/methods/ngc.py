@@ -27,7 +27,12 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Strea
 
 @dataclass(frozen=True)
 class NgcSettings(ClassifierSettings):
-    """Settings of NGC; the published values for CIFAR-100 with open-set noise. A weight of 0 switches its term off."""
+    """Settings of NGC; the published values for CIFAR-100 with open-set noise. A weight of 0 switches its term off.
+
+    Examples:
+        >>> NgcSettings().warmup_epochs
+        30
+    """
 
     head: Literal["mlp", "linear"] = "linear"
     warmup_epochs: Epochs = 30
@@ -77,6 +82,11 @@ class Ngc(SingleMethod):
 
     Foreign score = 1 - the largest cosine with a class prototype. The prototypes are the mean embeddings of the kept
     samples at the start of the epoch.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Ngc).method
+        'ngc'
     """
 
     settings_class = NgcSettings

@@ -62,7 +62,12 @@ class NpnSettings(ClassifierSettings):
 
 @dataclass(frozen=True)
 class NpnHardSettings(NpnSettings):
-    """Settings of NPN-hard: train on the most-voted class."""
+    """Settings of NPN-hard: train on the most-voted class.
+
+    Examples:
+        >>> NpnHardSettings().vote_weighting
+        False
+    """
 
     vote_weighting: bool = False
     """Weight the partial-label term by the share of votes of the most-voted class, as in the paper's figure."""
@@ -70,14 +75,24 @@ class NpnHardSettings(NpnSettings):
 
 @dataclass(frozen=True)
 class NpnSoftSettings(NpnSettings):
-    """Settings of NPN-soft: train on the distribution of votes."""
+    """Settings of NPN-soft: train on the distribution of votes.
+
+    Examples:
+        >>> NpnSoftSettings().consistency_weight
+        2.0
+    """
 
     consistency_weight: float = 2.0
     """beta."""
 
 
 class Npn(SingleMethod):
-    """Choose among candidate classes by a running vote of the network's predictions; push all others down."""
+    """Choose among candidate classes by a running vote of the network's predictions; push all others down.
+
+    Examples:
+        >>> issubclass(NpnHard, Npn) and issubclass(NpnSoft, Npn)
+        True
+    """
 
     cost = Cost(2, 2.2)
 
@@ -172,13 +187,25 @@ class Npn(SingleMethod):
 
 
 class NpnHard(Npn):
-    """NPN that trains on the most-voted class."""
+    """NPN that trains on the most-voted class.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", NpnHard).method
+        'npn-hard'
+    """
 
     settings_class = NpnHardSettings
 
 
 class NpnSoft(Npn):
-    """NPN that trains on the distribution of votes."""
+    """NPN that trains on the distribution of votes.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", NpnSoft).method
+        'npn-soft'
+    """
 
     settings_class = NpnSoftSettings
 

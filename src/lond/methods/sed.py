@@ -38,7 +38,12 @@ LOST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class SedSettings(ClassifierSettings):
-    """Settings of SED; the published values for CIFAR100N."""
+    """Settings of SED; the published values for CIFAR100N.
+
+    Examples:
+        >>> SedSettings().warmup_epochs
+        20
+    """
 
     warmup_epochs: Epochs = 20
     threshold_memory: Memory = 0.9
@@ -79,7 +84,13 @@ class SedSettings(ClassifierSettings):
 
 
 class Sed(SingleMethod):
-    """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views."""
+    """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Sed).method
+        'sed'
+    """
 
     settings_class = SedSettings
     cost = Cost(1.3, 5)

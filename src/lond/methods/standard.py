@@ -15,7 +15,12 @@ from lond.types import Batch, Clock, Phase, Term
 
 @dataclass(frozen=True)
 class StandardSettings(ClassifierSettings):
-    """Settings of plain cross-entropy."""
+    """Settings of plain cross-entropy.
+
+    Examples:
+        >>> StandardSettings().label_smoothing
+        0.0
+    """
 
     label_smoothing: float = 0.0
 
@@ -27,7 +32,13 @@ class StandardSettings(ClassifierSettings):
 
 
 class Standard(SingleMethod):
-    """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability."""
+    """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Standard).method
+        'standard'
+    """
 
     settings_class = StandardSettings
     cost = Cost()

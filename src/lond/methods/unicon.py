@@ -33,7 +33,12 @@ LARGEST_RATIO = 10.0
 
 @dataclass(frozen=True)
 class UniconSettings(SemiSupervisedPairSettings):
-    """Settings of UNICON; the published values for CIFAR-100."""
+    """Settings of UNICON; the published values for CIFAR-100.
+
+    Examples:
+        >>> UniconSettings().unlabelled_weight
+        30.0
+    """
 
     unlabelled_weight: float = 30.0
     """lambda_u; 0 = unlabelled samples are mixing partners only."""
@@ -70,7 +75,13 @@ class UniconSettings(SemiSupervisedPairSettings):
 
 
 class Unicon(SemiSupervisedPair):
-    """Both networks judge together, as many samples per class; MixMatch, and contrast of the unlabelled samples."""
+    """Both networks judge together, as many samples per class; MixMatch, and contrast of the unlabelled samples.
+
+    Examples:
+        >>> from lond import preset
+        >>> preset("digits", Unicon).method
+        'unicon'
+    """
 
     settings_class = UniconSettings
     cost = Cost(2, 10)

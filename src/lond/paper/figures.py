@@ -10,7 +10,12 @@ from lond.paper.names import CIFAR_NOISES
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure, or one part of it."""
+    """One figure, or one part of it.
+
+    Examples:
+        >>> [panel.kind for panel in panels("figure6")][:1]
+        ['map']
+    """
 
     experiment: str
     part: str
@@ -29,7 +34,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One hyper-parameter, varied while all others keep the preset's values."""
+    """One hyper-parameter, varied while all others keep the preset's values.
+
+    Examples:
+        >>> from lond.paper import SWEEPS
+        >>> SWEEPS[0].symbol, SWEEPS[0].key
+        ('alpha_ID', 'settings.identify.clean_quantile')
+    """
 
     experiment: str
     symbol: str
@@ -100,5 +111,10 @@ PANELS = (
 
 
 def panels(experiment: str) -> tuple[Panel, ...]:
-    """Return the parts of one figure; none for a table."""
+    """Return the parts of one figure; none for a table.
+
+    Examples:
+        >>> panels("figure6")[0].kind
+        'map'
+    """
     return tuple(panel for panel in PANELS if panel.experiment == experiment)

@@ -78,7 +78,12 @@ DATA_SETS = {
 
 @dataclass(frozen=True)
 class PaperTask:
-    """A row of table 5: which noise is in the training set, and whether foreign images are in the test set."""
+    """A row of table 5: which noise is in the training set, and whether foreign images are in the test set.
+
+    Examples:
+        >>> PaperTask("LOND", closed_in_training=True, open_in_training=True, open_in_test=True).name
+        'LOND'
+    """
 
     name: str
     closed_in_training: bool

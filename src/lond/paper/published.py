@@ -89,12 +89,23 @@ PUBLISHED: tuple[Published, ...] = tuple(_tables())
 
 
 def table(experiment: str) -> tuple[Published, ...]:
-    """Return the values of one table, in the order they are printed; none for a figure."""
+    """Return the values of one table, in the order they are printed; none for a figure.
+
+    Examples:
+        >>> [one.value for one in table("table1") if one.method == "lond-drs"][:2]
+        [67.11, 48.33]
+    """
     return tuple(printed for printed in PUBLISHED if printed.experiment == experiment)
 
 
 def published_of(cell: Cell) -> dict[str, float]:
-    """Return what the paper prints for a cell, by metric, in percent; empty if it prints nothing."""
+    """Return what the paper prints for a cell, by metric, in percent; empty if it prints nothing.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> published_of(experiment("table1").cells[0])
+        {'accuracy': 35.5}
+    """
     place = (cell.experiment, cell.row, cell.method, cell.detector, cell.data, cell.noise)
     return {
         printed.metric: printed.value

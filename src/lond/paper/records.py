@@ -18,7 +18,14 @@ Value = bool | int | float | str
 
 @dataclass(frozen=True)
 class Published:
-    """One printed value, in percent. The paper prints no deviations."""
+    """One printed value, in percent. The paper prints no deviations.
+
+    Examples:
+        >>> from lond.paper import table
+        >>> printed = table("table1")[0]
+        >>> printed.row, printed.metric, printed.value
+        ('Standard', 'accuracy', 35.5)
+    """
 
     experiment: str
     """"table1" ... "table8"."""
@@ -47,7 +54,13 @@ class Published:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the paper: the benchmark it is here, and the images of another source added to it."""
+    """A data set of the paper: the benchmark it is here, and the images of another source added to it.
+
+    Examples:
+        >>> from lond.paper import DATA_SETS
+        >>> DATA_SETS["cifar80n"].printed
+        'CIFAR80N'
+    """
 
     printed: str
     benchmark: str
@@ -59,7 +72,14 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Cell:
-    """One training run (or one detector on it) that an experiment needs, at full scale."""
+    """One training run (or one detector on it) that an experiment needs, at full scale.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> cell = experiment("table1").cells[0]
+        >>> cell.row, cell.data, cell.noise
+        ('Standard', 'cifar100n', 'sym20')
+    """
 
     experiment: str
     row: str
@@ -89,7 +109,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A numbered table or figure of the paper."""
+    """A numbered table or figure of the paper.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> experiment("table1").name
+        'table1'
+    """
 
     name: str
     """"table1" ... "table8", "figure1" ... "figure6"."""

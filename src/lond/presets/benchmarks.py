@@ -87,8 +87,9 @@ PRESETS: dict[str, RunConfig] = {
 def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
     """Return a preset by name, for any method: its name, or your own class.
 
-    >>> preset("cifar80n-sym20", "dividemix").data.benchmark.noise.closed_rate
-    0.2
+    Examples:
+        >>> preset("cifar80n-sym20", "dividemix").data.benchmark.noise.closed_rate
+        0.2
 
     Raises:
         ConfigError: there is no such preset or method.

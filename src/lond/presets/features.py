@@ -21,6 +21,10 @@ def on_features(images: int, epochs: int = 9, seed: int = 0) -> RunConfig:
     """Return settings for LOND-DRS on features of so many images, computed beforehand, of unknown noise.
 
     A narrow trunk, few epochs and the witness's score; chosen on training images of CIFAR80N that were held out.
+
+    Examples:
+        >>> on_features(images=5000).train.epochs
+        9
     """
     settings = short_settings(images, epochs)
     return RunConfig(
@@ -52,6 +56,11 @@ def on_frozen(config: RunConfig, epochs: int = FROZEN_EPOCHS, images: int = 0) -
     Raises:
         ConfigError: there is no epoch left, or the data are features already.
         DataError: the source cannot be read.
+
+    Examples:
+        >>> from lond import preset
+        >>> on_frozen(preset("cifar80n-sym50")).train.epochs
+        9
     """
     data, method = config.data, config.method
     if epochs < 1:

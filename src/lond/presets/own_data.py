@@ -25,6 +25,15 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
 
     Raises:
         DataError: the source cannot be read.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> for name in ("cat/1.png", "dog/1.png"):
+        ...     Path("photos", name).parent.mkdir(parents=True, exist_ok=True)
+        ...     Image.new("RGB", (32, 32)).save(Path("photos", name))
+        >>> own_data("photos").data.hold_out
+        0.1
     """
     samples = load(source)
     if isinstance(samples.pixels, FeaturePixels):

@@ -48,12 +48,13 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("lond progress listene
 def listening(*listeners: Listener) -> Iterator[None]:
     """Let functions hear every event of the work that is done meanwhile, in this thread.
 
-    >>> from lond.progress.events import Event, listening, tell
-    >>> heard = []
-    >>> with listening(heard.append):
-    ...     tell(Event("audit", 1, 2, "reading", share=0.5))
-    >>> heard[0].position
-    '1 of 2'
+    Examples:
+        >>> from lond.progress.events import Event, listening, tell
+        >>> heard = []
+        >>> with listening(heard.append):
+        ...     tell(Event("audit", 1, 2, "reading", share=0.5))
+        >>> heard[0].position
+        '1 of 2'
     """
     token = _listeners.set((*_listeners.get(), *listeners))
     try:

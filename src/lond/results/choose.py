@@ -21,7 +21,14 @@ def select(
     preset: Selector = None,
     seed: int | Collection[int] | None = None,
 ) -> list[Record]:
-    """Return the records that fit all that is asked; ``seed`` is the training's."""
+    """Return the records that fit all that is asked; ``seed`` is the training's.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> len(select([record], method="sed", noise=["sym20", "sym40"]))
+        1
+    """
     asked = {"method": method, "data": data, "noise": noise, "scale": scale, "preset": preset}
     wanted = {name: {choice} if isinstance(choice, str) else choice for name, choice in asked.items()}
     seeds = {seed} if isinstance(seed, int) else seed
@@ -38,6 +45,12 @@ def find(records: Iterable[Record], name: str) -> Record:
 
     Raises:
         DataError: there is none, or there are several.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> find([record], "a1") is record
+        True
     """
     records, name = list(records), name.removesuffix(".json")
     exact = [record for record in records if name in (record.name, record.identity)]

@@ -17,7 +17,12 @@ TAGS = ("preset", "data", "noise", "scale")
 
 @dataclass(frozen=True)
 class Difference:
-    """One entry that differs; None where a record has none."""
+    """One entry that differs; None where a record has none.
+
+    Examples:
+        >>> Difference("setting", "train.epochs", 10, 20).key
+        'train.epochs'
+    """
 
     kind: DifferenceKind
     key: str
@@ -30,7 +35,15 @@ class Difference:
 
 
 def differences(first: Record, second: Record) -> list[Difference]:
-    """Return all that differs: settings, facts (tags, data, versions, machine), metrics; times do not count."""
+    """Return all that differs: settings, facts (tags, data, versions, machine), metrics; times do not count.
+
+    Examples:
+        >>> from dataclasses import replace
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> [one.key for one in differences(record, replace(record, noise="sym20"))]
+        ['noise']
+    """
     return [
         *_compared("setting", flat(first.config), flat(second.config)),
         *_compared("fact", _facts(first), _facts(second)),

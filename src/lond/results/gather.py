@@ -53,6 +53,14 @@ def record_of(
     Raises:
         ConfigError: preset or scale are unknown or do not fit the run.
         DataError: the folder holds no finished run, or a damaged one.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> record_of("run").method
+        'standard'
     """
     folder = Path(run_folder)
     for name in (CONFIG, MANIFEST, LOG, METRICS):

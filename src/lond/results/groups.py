@@ -20,7 +20,12 @@ PLAIN: tuple[str, ...] = ("method", "data", "noise", "scale")
 
 @dataclass(frozen=True)
 class Summary:
-    """A metric over n runs: mean, and sample standard deviation (None for fewer than two)."""
+    """A metric over n runs: mean, and sample standard deviation (None for fewer than two).
+
+    Examples:
+        >>> Summary(n=3, mean=0.875, deviation=0.25).lacking
+        0
+    """
 
     n: int
     mean: float | None
@@ -31,7 +36,15 @@ class Summary:
 
 @dataclass(frozen=True)
 class Group:
-    """Records that agree in the fields they are grouped by."""
+    """Records that agree in the fields they are grouped by.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> one = Group({"method": "sed"}, (record,))
+        >>> one.n, one.summary("accuracy").mean
+        (1, 0.875)
+    """
 
     key: dict[str, Any]
     records: tuple[Record, ...]
@@ -66,6 +79,12 @@ def group(records: Iterable[Record], by: str | Sequence[str] = ("method", "data"
 
     Raises:
         ConfigError: there is nothing to group by of that name.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> [(one.key["method"], one.n) for one in group([record], by="method")]
+        [('sed', 1)]
     """
     by = (by,) if isinstance(by, str) else by
     for name in by:

@@ -25,7 +25,12 @@ SEEDS = ("data.benchmark.noise.seed", "data.split_seed", "train.seed")
 
 @dataclass(frozen=True)
 class Seeds:
-    """The three seeds of a run."""
+    """The three seeds of a run.
+
+    Examples:
+        >>> Seeds(training=1).split
+        0
+    """
 
     training: int
     split: int = 0
@@ -35,7 +40,12 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Machine:
-    """What results and times depend on besides code and settings; None = not known."""
+    """What results and times depend on besides code and settings; None = not known.
+
+    Examples:
+        >>> Machine(threads=2, device="cpu").precision is None
+        True
+    """
 
     threads: int | None = None
     device: str | None = None
@@ -45,7 +55,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class DataPart:
-    """Fingerprint of a training or test set."""
+    """Fingerprint of a training or test set.
+
+    Examples:
+        >>> DataPart(images=1198, pixels_sha256="0f", labels_sha256="1e").images
+        1198
+    """
 
     images: int
     pixels_sha256: str
@@ -54,7 +69,12 @@ class DataPart:
 
 @dataclass(frozen=True)
 class DetectorRecord:
-    """A post-hoc detector on the run's own test set, at the last epoch."""
+    """A post-hoc detector on the run's own test set, at the last epoch.
+
+    Examples:
+        >>> DetectorRecord("knn", "clean", {"auroc": 0.9}).figures["auroc"]
+        0.9
+    """
 
     name: str
     fitted_on: str
@@ -67,7 +87,13 @@ class DetectorRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """One finished run."""
+    """One finished run.
+
+    Examples:
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> record.value("accuracy")
+        0.875
+    """
 
     identity: str
     """Hash of the settings (without paths), seeds included, and of the data."""

@@ -22,7 +22,14 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Written:
-    """Where a record lies now, and what was done: "completed" adds to a stored record what was not known before."""
+    """Where a record lies now, and what was done: "completed" adds to a stored record what was not known before.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> write("store", record).outcome
+        'new'
+    """
 
     path: Path
     outcome: Literal["new", "kept", "completed", "replaced"]
@@ -39,7 +46,12 @@ class ContradictionError(DataError):
 
 @dataclass(frozen=True)
 class Unusable:
-    """A file of a store that could not be read, and why."""
+    """A file of a store that could not be read, and why.
+
+    Examples:
+        >>> Unusable(Path("store/x.json"), "not JSON").reason
+        'not JSON'
+    """
 
     path: Path
     reason: str
@@ -50,6 +62,13 @@ def read(store: Path | str) -> list[Record]:
 
     Raises:
         DataError: there is no such folder.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> _ = write("store", record)
+        >>> len(read("store"))
+        1
     """
     records, unusable = scan(store)
     for file in unusable:
@@ -62,6 +81,14 @@ def scan(store: Path | str) -> tuple[list[Record], list[Unusable]]:
 
     Raises:
         DataError: there is no such folder.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> _ = write("store", record)
+        >>> records, unusable = scan("store")
+        >>> len(records), unusable
+        (1, [])
     """
     folder = Path(store)
     if not folder.is_dir():
@@ -112,6 +139,12 @@ def write(store: Path | str, record: Record, *, replace: bool = False) -> Writte
     Raises:
         ContradictionError: the store holds such a result, and it is not to be replaced.
         DataError: the store is no folder, or the stored file of this run cannot be read.
+
+    Examples:
+        >>> from lond.results import Record, Seeds
+        >>> record = Record("a1", "v1", "sed", "digits", "sym40", "mini", Seeds(0), {}, metrics={"accuracy": 0.875})
+        >>> write("kept", record).outcome, write("kept", record).outcome
+        ('new', 'kept')
     """
     folder = Path(store)
     if folder.exists() and not folder.is_dir():

@@ -26,6 +26,14 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
 
     Raises:
         ConfigError: the settings are not those of the method, or the backbone cannot be built.
+
+    Examples:
+        >>> import torch
+        >>> from lond import preset
+        >>> from lond.runs import Shape
+        >>> method, views = build(preset("digits"), Shape(("0", "1"), 1, (16, 16)), torch.tensor([0, 1]))
+        >>> type(method).__name__, type(views).__name__
+        ('LondDrs', 'ViewMaker')
     """
     if not isinstance(config.settings, settings_class(config.method)):
         found, wanted = type(config.settings).__name__, settings_class(config.method).__name__

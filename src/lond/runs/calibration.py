@@ -35,6 +35,11 @@ class Calibration:
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
     None where no labels were at hand to fit it.
+
+    Examples:
+        >>> known = torch.tensor([0.1, 0.2, 0.3])
+        >>> Calibration(threshold=0.3, false_alarm_rate=0.05, known_scores=known, source="example").temperature
+        1.0
     """
 
     threshold: float
@@ -78,6 +83,14 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
 
     Raises:
         DataError: the set is empty, too small for the rate, or of one class only.
+
+    Examples:
+        >>> scores = torch.linspace(0, 1, 100)
+        >>> probabilities = torch.tensor([[0.9, 0.1], [0.2, 0.8]]).repeat(50, 1)
+        >>> prediction = Prediction(probabilities, scores, torch.zeros(100, 1), probabilities.log())
+        >>> found = calibrate(prediction, torch.tensor([0, 1]).repeat(50), 0.1, "example")
+        >>> round((scores > found.threshold).float().mean().item(), 2)
+        0.09
     """
     known = labels != FOREIGN
     if not known.any():
@@ -101,7 +114,13 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write the calibration into a run folder, as this run's."""
+    """Write the calibration into a run folder, as this run's.
+
+    Examples:
+        >>> save_calibration(Path("."), Calibration(0.3, 0.05, torch.tensor([0.1, 0.3]), source="example"))
+        >>> Path("decision.safetensors").is_file()
+        True
+    """
     save_state(folder / CALIBRATION, asdict(calibration), holds=HOLDS, identity=identity_in(folder))
 
 

@@ -32,7 +32,12 @@ MEMORY_LIMIT = 2 * 2**30
 
 @dataclass(frozen=True)
 class Shape:
-    """What a network must know of the data."""
+    """What a network must know of the data.
+
+    Examples:
+        >>> Shape(("cat", "dog"), channels=3, size=(64, 64)).channels
+        3
+    """
 
     class_names: tuple[str, ...]
     channels: int
@@ -49,6 +54,12 @@ def load_data(
     Raises:
         ConfigError: features of a frozen network are wanted of what are features already.
         DataError: the data cannot be read.
+
+    Examples:
+        >>> from lond import preset
+        >>> train, test, manifest = load_data(preset("digits"))
+        >>> len(train), len(test)
+        (1198, 599)
     """
     data, frozen = config.data, config.data.frozen
 
@@ -119,6 +130,13 @@ def in_memory(samples: Samples) -> Samples:
 
     Raises:
         DataError: none of the images can be decoded.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.data.sources import load
+        >>> samples = load((np.zeros((4, 8, 8, 3), dtype=np.uint8), ["cat", "dog", "cat", "dog"]))
+        >>> len(in_memory(samples))
+        4
     """
     pixels = samples.pixels
     needed = len(pixels) * pixels.channels * pixels.size[0] * pixels.size[1]
@@ -166,5 +184,13 @@ def check_trainable(samples: Samples, test: Samples | None) -> None:
 
 
 def shape_of(samples: Samples) -> Shape:
-    """Return what a network must know of these samples."""
+    """Return what a network must know of these samples.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.data.sources import load
+        >>> samples = load((np.zeros((4, 8, 8, 3), dtype=np.uint8), ["cat", "dog", "cat", "dog"]))
+        >>> shape_of(samples)
+        Shape(class_names=('cat', 'dog'), channels=3, size=(8, 8))
+    """
     return Shape(samples.class_names, samples.pixels.channels, samples.pixels.size)

@@ -31,7 +31,12 @@ NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margi
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """One row per image, in the order of the source; images that were left out beforehand come last."""
+    """One row per image, in the order of the source; images that were left out beforehand come last.
+
+    Examples:
+        >>> PredictionTable(("id", "label"), [{"id": "1.jpg", "label": "cat"}]).columns
+        ('id', 'label')
+    """
 
     columns: tuple[str, ...]
     rows: list[dict[str, str]]
@@ -51,6 +56,18 @@ def prediction_rows(
 
     Raises:
         DataError: neither the run nor the caller has a threshold.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> from lond import load_run
+        >>> run = load_run("run")
+        >>> samples = run.read(np.zeros((2, 16, 16), dtype=np.uint8))
+        >>> prediction_rows(run, samples, run.predict(samples)).columns[:3]
+        ('id', 'class', 'probability')
     """
     calibration, threshold = run.calibration, run.threshold if threshold is None else threshold
     if threshold is None and not run.finished:

@@ -40,7 +40,17 @@ from lond.types import Prediction, Samples
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A trained run, ready to predict."""
+    """A trained run, ready to predict.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> run = load_run("run")
+        >>> run.shape.class_names, run.finished
+        (('0', '1', '2', '3', '4', '5', '6', '7'), True)
+    """
 
     config: RunConfig
     shape: Shape
@@ -91,7 +101,16 @@ class LoadedRun:
 
 @dataclass(frozen=True)
 class Trained:
-    """A run with all that its folder holds: manifest, checkpoint state, outcome, and verdicts (empty if none)."""
+    """A run with all that its folder holds: manifest, checkpoint state, outcome, and verdicts (empty if none).
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> load_trained(Path("run")).run.config.method
+        'standard'
+    """
 
     run: LoadedRun
     manifest: dict[str, Any]
@@ -108,10 +127,11 @@ class Trained:
 def load_run(folder: Path | str) -> LoadedRun:
     """Read a run folder.
 
-    >>> load_run("nowhere")
-    Traceback (most recent call last):
-    ...
-    lond.errors.DataError: nowhere is not a trained run: ...
+    Examples:
+        >>> load_run("nowhere")
+        Traceback (most recent call last):
+        ...
+        lond.errors.DataError: nowhere is not a trained run: ...
 
     Raises:
         DataError: the folder holds no trained run.
@@ -125,6 +145,14 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     Raises:
         ConfigError: its method or backbone is of a package that is not installed, or was not registered.
         DataError: the folder holds no trained run, or a damaged one.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> load_trained(Path("run")).run.finished
+        True
     """
     for name in (CONFIG, MANIFEST, CHECKPOINT):
         if not (folder / name).is_file():
@@ -186,6 +214,15 @@ def save_trained(folder: Path, trained: Trained) -> None:
 
     Raises:
         ConfigError: the folder holds something else.
+
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> _ = train_run(with_overrides(preset("digits", "standard"), short), "run", show_progress=False)
+        >>> save_trained(Path("copy"), load_trained(Path("run")))
+        >>> load_run("copy").finished
+        True
     """
     claim(folder, trained.run.config)
     write_json(folder / CONFIG, to_dict(trained.run.config))

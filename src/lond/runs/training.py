@@ -48,12 +48,13 @@ def train_run(
 ) -> Result:
     """Train, or go on training, the run of ``folder``; a finished run is only read.
 
-    >>> from lond import preset, train_run
-    >>> from lond.config import with_overrides
-    >>> config = with_overrides(preset("digits", "standard"), {"train.epochs": "1", "net.width": "0.1"})
-    >>> result = train_run(config, "run", show_progress=False)
-    >>> 0 <= result.metrics["accuracy"] <= 1
-    True
+    Examples:
+        >>> from lond import preset, train_run
+        >>> from lond.config import with_overrides
+        >>> config = with_overrides(preset("digits", "standard"), {"train.epochs": "1", "net.width": "0.1"})
+        >>> result = train_run(config, "run", show_progress=False)
+        >>> 0 <= result.metrics["accuracy"] <= 1
+        True
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -88,6 +89,14 @@ def train_samples(
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
         DataError: nothing can be learned from the samples.
+
+    Examples:
+        >>> from lond import preset
+        >>> from lond.config import with_overrides
+        >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
+        >>> config = with_overrides(preset("digits", "standard"), short)
+        >>> train_samples(config, load_data(config)[0], show_progress=False).run.finished
+        True
     """
     check_trainable(samples, test)
     manifest = make_manifest(samples, test, noise or {})

@@ -72,6 +72,20 @@ def plan_corrections(
     Raises:
         DataError: the decisions name unknown images or labels, or the table has an unknown verdict or an id twice.
         ConfigError: a confidence or chance is out of range.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> labels = np.arange(40) % 2
+        >>> labels[0] = 1  # a label error
+        >>> found = audit((points, labels), settings=AuditSettings(map="none"))
+        >>> print(plan_corrections(found.table).describe())
+        40 of 40 images stay, 1 of them under another label; 0 are left out
+          keep            39  no doubt about the label
+          relabel          1  mislabelled (confidence at least 0.5)
+        labels that change:
+                 1  1 -> 0
     """
     if not (0 <= min_confidence <= 1 and 0 <= min_foreign <= 1):
         raise ConfigError(f"min_confidence and min_foreign must lie in [0, 1], got {min_confidence} and {min_foreign}")
@@ -112,6 +126,16 @@ def write_corrected_csv(
 
     Raises:
         DataError: the file exists and may not be replaced, or the images are not below the root.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="none"))
+        >>> plan = plan_corrections(found.table)
+        >>> write_corrected_csv(Path("corrected.csv"), plan)
+        >>> Path("corrected.csv").read_text().splitlines()[0]
+        'id,path,label,given_label,action,reason'
     """
     _check_paths(plan, root, allow_outside)
     if path.exists() and not overwrite:

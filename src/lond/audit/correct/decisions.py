@@ -47,6 +47,13 @@ def read_decisions(path: Path) -> dict[str, ReviewDecision]:
 
     Raises:
         DataError: the file is not one of decisions, or a row contradicts itself or another.
+
+    Examples:
+        >>> import csv
+        >>> with open("decisions.csv", "w", newline="") as file:
+        ...     csv.writer(file).writerows([("id", "decision", "new_label"), ("cat/7.jpg", "relabel", "dog")])
+        >>> read_decisions(Path("decisions.csv"))["cat/7.jpg"].label
+        'dog'
     """
     decisions: dict[str, ReviewDecision] = {}
     for number, row in enumerate(read_rows(path, ("id", "decision"), "a file of decisions from the audit's page"), 1):

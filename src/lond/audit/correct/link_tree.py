@@ -50,6 +50,22 @@ def write_link_tree(
     Raises:
         ConfigError: there is no such kind of link.
         DataError: the folder may not be used, a file is missing or lies outside the source, or linking fails.
+
+    Examples:
+        >>> import numpy as np
+        >>> from PIL import Image
+        >>> from lond.audit import AuditSettings, audit, plan_corrections
+        >>> generator = np.random.default_rng(0)
+        >>> for number in range(40):
+        ...     path = Path("photos") / "ab"[number // 20] / f"{number:02d}.png"
+        ...     path.parent.mkdir(parents=True, exist_ok=True)
+        ...     Image.fromarray(generator.integers(0, 255, (8, 8, 3), dtype=np.uint8)).save(path)
+        >>> points = generator.normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) // 20]
+        >>> found = audit("photos", embeddings=points, settings=AuditSettings(map="none"))
+        >>> plan = plan_corrections(found.table)
+        >>> _ = write_link_tree(Path("corrected"), plan, Path("photos"))
+        >>> len(list(Path("corrected").glob("*/*.png")))
+        40
     """
     if link not in _MAKERS:
         raise ConfigError(f"link must be one of {', '.join(_MAKERS)}, not {link!r}")

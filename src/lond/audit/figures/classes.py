@@ -24,6 +24,13 @@ def plot_rates(found: AuditContents, *, most: int = MOST_CLASSES) -> AuditFigure
     """Draw the estimated shares of wrong labels and of foreign images by class, the worst on top, with intervals.
 
     The dashed lines are the shares in the whole set. Of more than ``most`` classes, the worst are drawn.
+
+    Examples:
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> type(plot_rates(found)).__name__
+        'AuditFigure'
     """
     classes = [(name, {kind: read_rate(entry, kind) for kind in RATES}) for name, entry in class_rates(found.summary)]
     classes = [(name, rates) for name, rates in classes if any(rate is not None for rate in rates.values())]
@@ -63,7 +70,15 @@ def _bars(axis: Any, rates: list[Rate | None], colour: str) -> None:
 
 
 def plot_confusions(found: AuditContents, *, most: int = MOST_CONFUSED) -> AuditFigure:
-    """Draw which given label should be which other one, by the verdicts; the ``most`` involved classes only."""
+    """Draw which given label should be which other one, by the verdicts; the ``most`` involved classes only.
+
+    Examples:
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> type(plot_confusions(found)).__name__
+        'AuditFigure'
+    """
     pairs = _confused(found)
     weight: Counter[str] = Counter()
     for (given, suggested), images in pairs.items():

@@ -33,6 +33,13 @@ def plot_margins(found: AuditContents) -> AuditFigure:
     """Draw the neighbour margin of every image against its negative margin, by verdict, with their histograms.
 
     Right is where the neighbours support the given label; below is where no class claims the image.
+
+    Examples:
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> type(plot_margins(found)).__name__
+        'AuditFigure'
     """
     x, y = (np.asarray(c, dtype=np.float64) for c in (found.table.neighbour_margin, found.table.negative_margin))
     with canvas(6.8, 6.2) as figure:
@@ -54,7 +61,15 @@ def plot_margins(found: AuditContents) -> AuditFigure:
 
 
 def plot_scores(found: AuditContents) -> AuditFigure:
-    """Draw how many images have which foreign score, by verdict, and the threshold if there is one."""
+    """Draw how many images have which foreign score, by verdict, and the threshold if there is one.
+
+    Examples:
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> type(plot_scores(found)).__name__
+        'AuditFigure'
+    """
     scores = np.asarray(found.table.foreign_score, dtype=np.float64)
     known = np.isfinite(scores)
     with canvas(7.2, 3.6) as figure:
@@ -86,7 +101,15 @@ def plot_scores(found: AuditContents) -> AuditFigure:
 
 
 def plot_map(found: AuditContents) -> AuditFigure:
-    """Draw the map of all images, by verdict; those without a place are left out and counted."""
+    """Draw the map of all images, by verdict; those without a place are left out and counted.
+
+    Examples:
+        >>> from lond.audit import AuditSettings, audit
+        >>> points = np.random.default_rng(0).normal(size=(40, 4)) + 9 * np.eye(2, 4)[np.arange(40) % 2]
+        >>> found = audit((points, np.arange(40) % 2), settings=AuditSettings(map="pca"))
+        >>> type(plot_map(found)).__name__
+        'AuditFigure'
+    """
     with canvas(7.2, 5.6) as figure:
         axis = figure.subplots()
         if found.positions is None:

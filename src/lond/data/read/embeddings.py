@@ -32,6 +32,10 @@ def read_embeddings(path: Path | str | NDArray[Any] | Tensor, ids: Sequence[str]
 
     Raises:
         DataError: the file cannot be read, or lacks an image.
+
+    Examples:
+        >>> read_embeddings(np.zeros((2, 8)), ids=("a.jpg", "b.jpg")).values.shape
+        (2, 1, 8)
     """
     if not isinstance(path, str | Path):
         given = FeaturePixels(path)

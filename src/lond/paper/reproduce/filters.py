@@ -22,6 +22,11 @@ def chosen_cells(cells: Sequence[Cell], patterns: Iterable[str]) -> tuple[Cell, 
 
     Raises:
         ConfigError: a pattern fits no cell, no cell fits all of them, or a figure of one noise is asked for several.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> {cell.method for cell in chosen_cells(experiment("table1").cells, ["SED", "sym20"])}
+        {'sed'}
     """
     asked: dict[str, list[str]] = {}
     for pattern in patterns:
@@ -44,7 +49,13 @@ def chosen_cells(cells: Sequence[Cell], patterns: Iterable[str]) -> tuple[Cell, 
 
 
 def under_noise(cells: Iterable[Cell], noise: str) -> tuple[Cell, ...]:
-    """Return cells under another noise, each row and data set once; none of those whose noise is the data's own."""
+    """Return cells under another noise, each row and data set once; none of those whose noise is the data's own.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> {cell.noise for cell in under_noise(experiment("table1").cells, "sym50")}
+        {'sym50'}
+    """
     moved = (
         replace(cell, noise=noise, preset=preset_name(cell.data, noise))
         for cell in cells
@@ -54,13 +65,25 @@ def under_noise(cells: Iterable[Cell], noise: str) -> tuple[Cell, ...]:
 
 
 def other_noises(cells: Sequence[Cell]) -> list[str]:
-    """Return the noises that cells can be run under besides those they are printed for."""
+    """Return the noises that cells can be run under besides those they are printed for.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> other_noises(experiment("table4").cells)
+        ['sym20', 'sym50']
+    """
     held = {cell.noise for cell in cells}
     return [noise for noise in NOISE_NAMES.values() if noise not in held] if held - {""} else []
 
 
 def choices(cells: Iterable[Cell]) -> str:
-    """Return what patterns can name, as one line."""
+    """Return what patterns can name, as one line.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> "SED" in choices(experiment("table1").cells)
+        True
+    """
     cells = list(cells)
     rows = dict.fromkeys(cell.row for cell in cells)
     data = dict.fromkeys(cell.data for cell in cells)

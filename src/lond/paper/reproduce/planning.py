@@ -35,7 +35,17 @@ MOST_USERS = 3
 
 @dataclass(frozen=True)
 class Run(Job):
-    """One training run, and the cells that read their values from it."""
+    """One training run, and the cells that read their values from it.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> from lond.paper.reproduce.filters import chosen_cells
+        >>> one = experiment("table1")
+        >>> cells = chosen_cells(one.cells, ["SED", "sym20"])
+        >>> plan = plan_experiment(one, cells, "full", [0, 1], Places(), Path("runs"))
+        >>> plan.runs[0].config.method
+        'sed'
+    """
 
     baseline: RunConfig
     """The same run without what the cells change."""
@@ -100,7 +110,17 @@ class Run(Job):
 
 @dataclass(frozen=True)
 class RunPlan:
-    """All runs of a table or figure on a scale."""
+    """All runs of a table or figure on a scale.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> from lond.paper.reproduce.filters import chosen_cells
+        >>> one = experiment("table1")
+        >>> cells = chosen_cells(one.cells, ["SED", "sym20"])
+        >>> plan = plan_experiment(one, cells, "full", [0, 1], Places(), Path("runs"))
+        >>> plan.seeds, len(plan.runs)
+        ((0, 1), 4)
+    """
 
     experiment: Experiment
     scale: PaperScale
@@ -127,6 +147,15 @@ def plan_experiment(
         seeds: of the training.
         places: where data lie.
         out: folder below which the runs lie.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> from lond.paper.reproduce.filters import chosen_cells
+        >>> one = experiment("table1")
+        >>> cells = chosen_cells(one.cells, ["SED", "sym20"])
+        >>> plan = plan_experiment(one, cells, "full", [0, 1], Places(), Path("runs"))
+        >>> sorted({run.config.train.seed for run in plan.runs})
+        [0, 1]
     """
     left_out = {cell: reason for cell in cells if (reason := why_left_out(cell, scale))}
     kept = [cell for cell in cells if cell not in left_out]
@@ -148,6 +177,15 @@ def without_data(plan: RunPlan, missing: Iterable[Run]) -> RunPlan:
 
     Raises:
         DataError: nothing is left.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> from lond.paper.reproduce.filters import chosen_cells
+        >>> one = experiment("table1")
+        >>> cells = chosen_cells(one.cells, ["SED", "sym20"])
+        >>> plan = plan_experiment(one, cells, "full", [0, 1], Places(), Path("runs"))
+        >>> without_data(plan, []) == plan
+        True
     """
     problems = data_problems(missing)
     lacking = {cell: problems[run] for run in plan.runs if run in problems for cell in run.cells}
@@ -161,7 +199,17 @@ def without_data(plan: RunPlan, missing: Iterable[Run]) -> RunPlan:
 
 
 def data_problems(runs: Iterable[Run]) -> dict[Run, str]:
-    """Return, for runs whose benchmark cannot be read, the reason; each benchmark is tried once."""
+    """Return, for runs whose benchmark cannot be read, the reason; each benchmark is tried once.
+
+    Examples:
+        >>> from lond.paper import experiment
+        >>> from lond.paper.reproduce.filters import chosen_cells
+        >>> one = experiment("table1")
+        >>> cells = chosen_cells(one.cells, ["SED", "sym20"])
+        >>> plan = plan_experiment(one, cells, "full", [0, 1], Places(), Path("runs"))
+        >>> len(data_problems(plan.runs[:1]))  # the files are not there
+        1
+    """
     found: dict[tuple[str, str, str, int], str] = {}
     problems = {}
     for run in runs:
