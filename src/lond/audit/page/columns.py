@@ -58,6 +58,7 @@ def encode_columns(table: AuditTable, class_names: Sequence[str]) -> dict[str, A
         "duplicate_of": array_column(rows.place(name) for name in table.duplicate_of),
         "neighbours": array_column(neighbours) | {"width": width},
         "copy": text_column(table.copy, always_codes=True),
+        "decided": text_column(table.decided, always_codes=True),
         "quality": flag_column(table.quality),
         "sureness": array_column(sureness(table)),
         "rank": array_column(np.argsort(suspicion_order(table)).astype(np.int32)),
@@ -129,7 +130,8 @@ def suspicion_order(table: AuditTable) -> list[int]:
 def table_key(table: AuditTable) -> str:
     """Return a short hash that changes with the images, their labels or what is said about them."""
     digest = hashlib.sha256()
-    for column in (table.id, table.label, table.verdict, table.suggested_label):
+    before = (table.decided,) if any(table.decided) else ()
+    for column in (table.id, table.label, table.verdict, table.suggested_label, *before):
         digest.update(json.dumps(column).encode())
     return digest.hexdigest()[:20]
 
