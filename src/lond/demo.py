@@ -37,7 +37,12 @@ TITLES = {
 
 
 def run_demo(
-    folder: Path, seeds: Sequence[int], threads: int = 0, say: Callable[[str], None] = lambda text: None
+    folder: Path,
+    seeds: Sequence[int],
+    threads: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+    *,
+    accelerator: str = "auto",
 ) -> Comparison:
     """Train both methods with every seed, write tables and report; finished runs are not repeated.
 
@@ -45,7 +50,7 @@ def run_demo(
         LondError: a run failed.
     """
     jobs = plan({method: preset("digits", method) for method in METHODS}, seeds, folder)
-    found = compare(jobs, TITLE, folder / STORE, runtime=RuntimeSettings(threads=threads), say=say)
+    found = compare(jobs, TITLE, folder / STORE, runtime=RuntimeSettings(accelerator, threads=threads), say=say)
     if found.problems:
         raise LondError("; ".join(f"{run}: {problem}" for run, problem in found.problems.items()))
     found = replace(found, metrics=tuple(TITLES))

@@ -272,9 +272,7 @@ def no_label_below_zero(labels: Tensor) -> Tensor:
     return torch.where(labels < 0, UNLABELLED, labels)
 
 
-def training_rows(
-    facts: ImageFacts, groups: DuplicateGroups, look: SecondLook | None = None
-) -> tuple[Tensor, Samples]:
+def training_rows(facts: ImageFacts, groups: DuplicateGroups, look: SecondLook | None = None) -> tuple[Tensor, Samples]:
     """Return the places of the images to learn from, and those images.
 
     Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lond.cli.shared import out
+from lond.cli.shared import Accelerator, Threads, out, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ def audit(
     embeddings: Annotated[
         Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="CSV of decisions from the page: taken as truth, the other images are judged again."),
+    ] = None,
     finetune: Annotated[
         bool, typer.Option("--finetune", help="Train the pretrained network as a whole, not only heads.")
     ] = False,
@@ -51,8 +55,8 @@ def audit(
         list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
-    accelerator: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
     from lond.audit.formats.embeddings import check_suffix
@@ -82,6 +86,7 @@ def audit(
             source,
             test=test or None,
             embeddings=embeddings,
+            decisions=decisions,
             settings=settings,
             cache=cache or folder / "features",
             folder=folder / "heads",
@@ -93,6 +98,9 @@ def audit(
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
+    look = found.summary.get("second_look")
+    if look:
+        say(f"second look: {look['decided']} decided images taken as truth; model: {folder / 'heads' / look['model']}")
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
 
 
@@ -160,7 +168,7 @@ def _print_summary(found: Audit) -> None:
     for verdict, count in found.summary["counts"].items():
         table.add_row(verdict, str(count))
     out.print(table)
-    for name, title in (("closed", "wrong labels"), ("open", "foreign images")):
+    for name, title in (("wrong", "wrong labels"), ("foreign", "foreign images")):
         share = found.summary["rates"].get(name)
         if share:
             low, high = 100 * share["low"], 100 * share["high"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -136,14 +136,11 @@ def judge_labels(
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
     found = gather(prepared, labels, classes, folds, unseen_logits, decided)
-    likely = chances(found, table)
     if decided is None:
+        likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
-        return Judgement(labels, found, likely, sure, prepared, preparation, folds, table)
-    likely = recalibrated(likely, labels, decided)
-    told = (decided >= 0) & (decided != found.label)
-    found = replace(found, suggested=torch.where(told, decided, found.suggested))
-    sure = torch.where(told, 1.0, confidence(found, likely[:, WRONG], table))
+    else:
+        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table)
     return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided)
 
 
