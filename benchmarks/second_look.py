@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def decisions_and_errors(cell: Cell, order: Order, *, again: bool) -> list[tuple
 def decisions_to_halve(curve: list[tuple[int, int]]) -> int | None:
     """Return how many decisions halve the errors, between two steps by the straight line; None if they never are."""
     half = curve[0][1] / 2
-    for (before, errors), (after, fewer) in zip(curve, curve[1:], strict=False):
+    for (before, errors), (after, fewer) in pairwise(curve):
         if fewer <= half:
             return round(before + (after - before) * (errors - half) / max(1, errors - fewer))
     return None

@@ -14,7 +14,7 @@ from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.judge.confusions import confusions
 from lond.audit.judge.learn import Learned
 from lond.audit.judge.rates import told_rates
-from lond.audit.judge.second_look import SecondLook
+from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
 from lond.crossfit.chances import FOREIGN_FROM, OUTSIDE, WRONG
 from lond.crossfit.decided import UNDECIDED

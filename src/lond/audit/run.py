@@ -16,9 +16,9 @@ from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learning, learn, usual_folds
-from lond.audit.judge.second_look import Decisions, SecondLook, second_look
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
+from lond.audit.second_look import Decisions, SecondLook, second_look
 from lond.config import to_dict
 from lond.crossfit.decided import UNDECIDED
 from lond.data.feature_views import FeaturePixels

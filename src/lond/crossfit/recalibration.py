@@ -104,7 +104,7 @@ def recalibrated(
 
 
 def recalibrated_confidence(sure: Tensor, right: Tensor, asked: Tensor) -> Tensor:
-    """Return confidences ``(N,)`` fitted to whether suggestions were ``right`` ``(N,)`` where that is known, ``asked``."""
+    """Return confidences ``(N,)`` fitted to whether suggestions were ``right`` ``(N,)`` where that was ``asked``."""
     inputs = torch.stack([torch.ones(len(sure)), bounded_logit(sure)], dim=1)
     caution = torch.tensor([OFFSET_CAUTION, SLOPE_CAUTION])
     fit = fit_near(inputs[asked], right[asked].long(), torch.tensor([[0.0], [1.0]]), caution)

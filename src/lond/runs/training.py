@@ -91,8 +91,8 @@ def train_samples(
     """Train on samples at hand; the run is kept, and resumed, in ``folder`` if one is given.
 
     It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
-    that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and buffers of the method to start from in
-    place of drawn ones.
+    that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and
+    buffers of the method to start from in place of drawn ones.
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.

@@ -12,7 +12,7 @@ from methods.tiny import tiny_samples
 
 import lond.frozen.read
 from lond.audit.correct.decisions import Choice, ReviewDecision
-from lond.audit.judge.second_look import SecondLook, second_look
+from lond.audit.second_look import SecondLook, second_look
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.errors import DataError
 from lond.runs import load_run
@@ -74,7 +74,7 @@ def test_an_audit_follows_the_decisions_and_learns_from_them(tmp_path: Path, mon
     add_trouble(tmp_path / "images")
     first = run(tmp_path / "images")
     lines = ["id,decision,new_label,verdict,suggested_label"]
-    chosen = [name for name in first.table.id if "other_" in name][:8] + ["blue/blue_20.png", "red/red_30.png"]
+    chosen = [*[name for name in first.table.id if "other_" in name][:8], "blue/blue_20.png", "red/red_30.png"]
     for name in chosen:
         lines.append(f"{name},{'foreign' if truth(name) == 'foreign' else 'keep'},,,")
     (tmp_path / "decisions.csv").write_text("\n".join(lines) + "\n")
