@@ -48,9 +48,9 @@ def test_commands_on_a_run_compute_as_told(
 ) -> None:
     asked = {
         "evaluate": ["--data", images],
-        "predict": [images, "--out", tmp_path / "p.csv"],
+        "predict": [images, "--out", tmp_path / "p.csv", "--threshold", 0],
         "calibrate": ["--known", images, "--rate", 0.25],
-        "export": [tmp_path / "weights.safetensors"],
+        "export": [tmp_path / "weights.safetensors", "--threshold", 0],
     }[command]
     code, _, err = lond(command, run, *asked, "--threads", 2)
     assert (code, err) == (0, "") and threads() == 2

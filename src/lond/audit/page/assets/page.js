@@ -19,7 +19,7 @@ function openTab(tab) {
   const working = tab === "review" || tab === "map";
   $("workspace").hidden = !working;
   hideExplanation();
-  $("sort-field").hidden = $("group-field").hidden = $("order-word").hidden = tab === "map";
+  $("sort-field").hidden = $("group-field").hidden = tab === "map";
   $("colour-field").hidden = tab !== "map" || !points;
   $("tip").hidden = true;
   detail.classList.remove("open");
