@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -24,7 +26,7 @@ def test_decisions_leave_fewer_errors(order: str) -> None:
     every = np.ones(len(true), dtype=bool)
     cell = Cell(Spec("made", "clusters", 3, 40), made.features, made.given, true, made.features, true, 3, every)
     curve = decisions_and_errors(cell, ORDERS[order], again=True)
-    assert curve[0][0] == 0 and all(after > before for (before, _), (after, _) in zip(curve, curve[1:], strict=False))
+    assert curve[0][0] == 0 and all(after > before for (before, _), (after, _) in pairwise(curve))
     assert len(curve) == 1 or curve[-1][1] <= curve[0][1]
 
 
