@@ -84,10 +84,10 @@ def quality(judgement: Judgement, train: Samples) -> dict[str, Any]:
     foreign = train.true_labels < 0
     return {
         "verdicts": verdict_quality(verdicts, train.labels, train.true_labels),
-        "rates": {name: rates[name] for name in ("closed", "open", "either")},
+        "rates": {name: rates[name] for name in ("wrong", "foreign", "either")},
         "true_rates": {
-            "closed": float(((train.labels != train.true_labels) & ~foreign).float().mean()),
-            "open": float(foreign.float().mean()),
+            "wrong": float(((train.labels != train.true_labels) & ~foreign).float().mean()),
+            "foreign": float(foreign.float().mean()),
         },
         "false_alarms": float(judgement.foreign[~foreign].float().mean()),
         "ours": figures(opinion, train.labels, train.true_labels),

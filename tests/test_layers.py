@@ -67,7 +67,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         TENSORS,
     ),
     "export": (
-        {"errors", "io", "data", "frozen", "runs"}, {"safetensors", "torch"},
+        {"errors", "io", "data", "detect", "frozen", "methods", "runs"}, {"safetensors", "torch"},
     ),
     "estimator_input": ({"types", "errors", "data", "data.read", "data.sources"}, {"sklearn", *TENSORS}),
     "estimator": (
@@ -124,8 +124,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "cli": (
         {
             "types", "errors", "lazy", "io", "cluster", "lond", "config", "audit", "audit.table", "audit.correct",
-            "audit.formats", "audit.judge", "data", "demo", "detect", "evaluate", "export", "frozen", "methods",
-            "paper", "paper.reproduce", "presets", "progress", "results", "runs", "train",
+            "audit.formats", "audit.judge", "data", "demo", "detect", "device", "evaluate", "export", "frozen",
+            "methods", "paper", "paper.reproduce", "presets", "progress", "results", "runs", "train",
         },
         {"rich", "typer"},
     ),

@@ -62,8 +62,8 @@ def read_audit(found: Audit, tested: Tested | None) -> Opinion:
 
 
 def _rates(found: Audit) -> dict[str, Rate]:
-    names = {"wrong": "closed", "foreign": "open", "either": "either"}
-    shown = {name: (found.summary.get("rates") or {}).get(key) for name, key in names.items()}
+    told = found.summary.get("rates") or {}
+    shown = {name: told.get(name) for name in ("wrong", "foreign", "either")}
     return {
         name: (float(rate["estimate"]), float(rate["low"]), float(rate["high"]))
         for name, rate in shown.items()

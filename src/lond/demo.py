@@ -46,7 +46,12 @@ TITLES = {
 
 
 def run_demo(
-    folder: Path, seeds: Sequence[int], threads: int = 0, say: Callable[[str], None] = lambda text: None
+    folder: Path,
+    seeds: Sequence[int],
+    threads: int = 0,
+    say: Callable[[str], None] = lambda text: None,
+    *,
+    accelerator: str = "auto",
 ) -> Comparison:
     """Train both methods with every seed, write tables and report; finished runs are not repeated.
 
@@ -54,7 +59,7 @@ def run_demo(
         LondError: a run failed.
     """
     jobs = plan({method: preset("digits", method) for method in METHODS}, seeds, folder)
-    found = compare(jobs, TITLE, folder / STORE, runtime=RuntimeSettings(threads=threads), say=say)
+    found = compare(jobs, TITLE, folder / STORE, runtime=RuntimeSettings(accelerator, threads=threads), say=say)
     if found.problems:
         raise LondError("; ".join(f"{run}: {problem}" for run, problem in found.problems.items()))
     found = replace(found, metrics=tuple(TITLES))
@@ -69,7 +74,9 @@ def subtitle(seeds: Sequence[int]) -> str:
     return f"{DATA}. {'One training seed.' if len(seeds) == 1 else f'Means of {len(seeds)} training seeds.'}"
 
 
-def audit_demo(folder: Path, threads: int = 0) -> tuple[Audit, Counter[tuple[Verdict, Verdict]]]:
+def audit_demo(
+    folder: Path, threads: int = 0, *, accelerator: str = "auto"
+) -> tuple[Audit, Counter[tuple[Verdict, Verdict]]]:
     """Audit the training set of the comparison, write table and review page, and count (truth, verdict).
 
     The pixels serve as features: digits this small need no frozen network, and nothing has to be installed besides.
@@ -78,7 +85,8 @@ def audit_demo(folder: Path, threads: int = 0) -> tuple[Audit, Counter[tuple[Ver
     assert samples.true_labels is not None
     (pixels,) = samples.pixels.stream([Request(torch.arange(len(samples)))])
     features = pixels[0].flatten(1).float() / 255
-    found = replace(audit(samples, embeddings=features, runtime=RuntimeSettings(threads=threads)), title=TITLE)
+    runtime = RuntimeSettings(accelerator, threads=threads)
+    found = replace(audit(samples, embeddings=features, runtime=runtime), title=TITLE)
     found.save(folder / AUDIT)
     truth = true_verdicts(samples.labels, samples.true_labels)
     return found, Counter(zip(truth, map(Verdict, found.table.verdict), strict=True))

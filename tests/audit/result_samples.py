@@ -50,7 +50,7 @@ def one_image(verdict: str = "mislabelled") -> Audit:
             ((),),
         )
     )
-    summary = {"rates": {"closed": None, "open": None, "by_class": []}, "threshold": None}
+    summary = {"rates": {"wrong": None, "foreign": None, "by_class": []}, "threshold": None}
     return Audit("one", table, ("cat", "dog"), summary, [(math.nan, math.nan)], lambda row: None)
 
 
@@ -65,9 +65,9 @@ def nasty_audit() -> Audit:
         suggested_label=tuple(again[name] for name in table.suggested_label),
     )
     rate = {"estimate": 0.1, "low": 0.0, "high": 0.3}
-    by_class = [{"class": name, "images": 9, "closed": rate, "open": None} for name in classes]
+    by_class = [{"class": name, "images": 9, "wrong": rate, "foreign": None} for name in classes]
     summary = {
-        "rates": {"closed": rate, "open": None, "by_class": by_class},
+        "rates": {"wrong": rate, "foreign": None, "by_class": by_class},
         "notes": list(NASTY),
         "problems": [{"id": name, "reason": name} for name in NASTY],
     }
@@ -85,9 +85,14 @@ def many_classes(count: int) -> Audit:
         suggested_label=tuple(names[(row + 1) % count] for row in range(len(table))),
     )
     by_class = [
-        {"class": name, "images": 4, "closed": {"estimate": at / 200, "low": at / 300, "high": at / 150}, "open": None}
+        {
+            "class": name,
+            "images": 4,
+            "wrong": {"estimate": at / 200, "low": at / 300, "high": at / 150},
+            "foreign": None,
+        }
         for at, name in enumerate(names)
     ]
     overall = {"estimate": 0.1, "low": 0.05, "high": 0.2}
-    summary = {"rates": {"closed": overall, "open": None, "by_class": by_class}, "threshold": None}
+    summary = {"rates": {"wrong": overall, "foreign": None, "by_class": by_class}, "threshold": None}
     return make_audit(table=table, class_names=names, summary=summary)

@@ -74,8 +74,8 @@ def test_the_summary_counts_every_image_and_names_all_problems(found: Findings) 
     assert (summary["images"], summary["notes"], summary["threshold"]) == (8, ["a note"], FOREIGN_FROM)
     assert summary["counts"] == {verdict: VERDICTS.count(verdict) for verdict in VERDICTS}
     # Of three labelled images one is clean, one foreign and one wrong.
-    assert summary["rates"]["closed"]["estimate"] == pytest.approx((0.1 + 0.05 + 0.8) / 3)
-    assert summary["rates"]["open"]["estimate"] == pytest.approx((0 + 0.9 + 0.1) / 3)
+    assert summary["rates"]["wrong"]["estimate"] == pytest.approx((0.1 + 0.05 + 0.8) / 3)
+    assert summary["rates"]["foreign"]["estimate"] == pytest.approx((0 + 0.9 + 0.1) / 3)
     assert summary["confusions"] == [{"given": "cat", "suggested": "dog", "images": 1}]
     assert summary["problems"] == [
         {"id": "broken", "reason": "cut short"}, {"id": "row 9", "reason": "no such file"},

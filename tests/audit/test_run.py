@@ -107,8 +107,8 @@ def test_the_summary_counts_what_the_table_says(found: Audit) -> None:
     assert found.summary["images"] == len(found.table)
     assert found.summary["counts"] == dict(Counter(found.table.verdict))
     rates = found.summary["rates"]
-    assert rates["closed"]["low"] <= rates["closed"]["estimate"] <= rates["closed"]["high"]
-    assert 0.05 < rates["closed"]["estimate"] < 0.3
+    assert rates["wrong"]["low"] <= rates["wrong"]["estimate"] <= rates["wrong"]["high"]
+    assert 0.05 < rates["wrong"]["estimate"] < 0.3
     assert {"red", "green", "blue"} == {entry["class"] for entry in rates["by_class"]}
     assert found.summary["confusions"][0]["images"] >= 5
     assert [problem["id"] for problem in found.summary["problems"]] == ["red/broken.png"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from export.export_samples import input_of, trained, trained_on_features
+from export.export_samples import CPU, FRESH, SAMPLES, input_of, trained, trained_on_features
 
-from lond.errors import MissingDependencyError
+from lond.errors import ConfigError, MissingDependencyError
 from lond.export import PredictionGraph, export_run
+from lond.export.graph import EXPORTABLE
 from lond.export.onnx_file import precise_log_sigmoid, precise_sigmoid
 from lond.methods import METHODS
 from lond.runs import LoadedRun
+from lond.runs.calibration import calibrate_scores
+from lond.runs.fit_detector import fit_detector
+from lond.train.runtime import Runtime
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -37,6 +42,28 @@ def check_same(run: LoadedRun, path: Path, given: torch.Tensor) -> None:
         found, expected = answers(path, graph.takes.name, given[:rows]), graph(given[:rows])
         for key, value in expected.items():
             assert np.allclose(found[key].astype(float), value.double().numpy(), rtol=0, atol=1e-5), key
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTABLE))
+def test_a_detector_gives_what_the_run_says(name: str, tmp_path: Path) -> None:
+    made = trained("lond-drs")
+    detector = fit_detector(made.run, name, SAMPLES, None, Runtime(CPU))
+    calibration = calibrate_scores(made.run.predict(SAMPLES, None, detector).scores, 0.2, "these", detector)
+    run = replace(made.run, calibration=calibration)
+    said = export_run(run, tmp_path / "model.onnx")
+    assert said["detector"].startswith(name)
+    found = answers(tmp_path / "model.onnx", "images", input_of(run))
+    told = run.predict(FRESH)
+    assert np.allclose(found["foreign_score"], told.scores.numpy(), rtol=1e-3, atol=1e-4)
+    assert found["foreign"].tolist() == (told.scores > calibration.threshold).tolist()
+
+
+def test_a_detector_that_cannot_be_exported_is_named(tmp_path: Path) -> None:
+    made = trained("lond-drs")
+    detector = fit_detector(made.run, "gradnorm", SAMPLES, None, Runtime(CPU))
+    calibration = calibrate_scores(made.run.predict(SAMPLES, None, detector).scores, 0.2, "these", detector)
+    with pytest.raises(ConfigError, match="the detector gradnorm of the run cannot be exported; these can: own, ebo"):
+        export_run(replace(made.run, calibration=calibration), tmp_path / "model.onnx")
 
 
 ONE_OF_EACH = ["lond-drs", "ngc", "cir-plus", "dividemix", "co-teaching", "standard", "cross-fit"]

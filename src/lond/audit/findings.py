@@ -14,20 +14,26 @@ from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.judge.confusions import confusions
 from lond.audit.judge.learn import Learned
 from lond.audit.judge.rates import told_rates
+from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
 from lond.crossfit.chances import FOREIGN_FROM, OUTSIDE, WRONG
+from lond.crossfit.decided import UNDECIDED
 from lond.frozen.read import ImageFacts
 from lond.types import Samples, Verdict
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was found out, on its way into the table. ``rows`` are the places that were learned from."""
+    """Everything that was found out, on its way into the table.
+
+    ``rows`` are the places that were learned from, ``look`` is what a person decided before.
+    """
 
     facts: ImageFacts
     groups: DuplicateGroups
     rows: Tensor
     learned: Learned
+    look: SecondLook | None = None
 
     @property
     def samples(self) -> Samples:
@@ -48,8 +54,11 @@ class Findings:
         foreign, wrong = judgement.foreign.tolist(), judgement.wrong.tolist()
         found = []
         for place, (row, label) in enumerate(zip(at.tolist(), self.samples.labels.tolist(), strict=True)):
+            told = self.look and self.look.verdict(place, label)
             if row < 0:
                 found.append(Verdict.UNREADABLE)
+            elif told:
+                found.append(told)
             elif self.groups.conflict[place]:
                 found.append(Verdict.DUPLICATE_CONFLICT)
             elif foreign[row]:
@@ -72,8 +81,11 @@ class Findings:
         classes, shares = best.indices.tolist(), best.values.tolist()
         labels, confidences = [], []
         for place, (row, verdict) in enumerate(zip(at.tolist(), verdicts, strict=True)):
+            truth = UNDECIDED if self.look is None else int(self.look.truth[place])
             if verdict is Verdict.UNREADABLE:
                 label, confidence = "", math.nan
+            elif truth != UNDECIDED:
+                label, confidence = names[truth] if truth >= 0 else "", 1.0
             elif verdict is Verdict.FOREIGN:
                 label, confidence = "", foreign[row]
             elif verdict is Verdict.CLEAN:
@@ -115,6 +127,7 @@ class Findings:
             reason=tuple(self.facts.unreadable.get(place, "") for place in range(len(ids))),
             neighbours=tuple(near),
             copy=self.groups.kinds(),
+            decided=() if self.look is None else self.look.words,
         )
 
     def summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:

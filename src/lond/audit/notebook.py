@@ -103,7 +103,7 @@ def _rate_line(name: str, verdict: Verdict, rate: Rate, top: float) -> str:
 
 def _worst(found: AuditContents) -> str:
     """Name the classes with the most wrong labels."""
-    classes = [(rate, name) for name, entry in class_rates(found.summary) if (rate := read_rate(entry, "closed"))]
+    classes = [(rate, name) for name, entry in class_rates(found.summary) if (rate := read_rate(entry, "wrong"))]
     classes.sort(key=lambda entry: -entry[0].estimate)
     if len(classes) < 2:
         return ""

@@ -16,10 +16,12 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, Learning, learn, usual_folds
+from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learning, learn, usual_folds
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
+from lond.audit.second_look import Decisions, SecondLook, second_look
 from lond.config import to_dict
+from lond.crossfit.decided import UNDECIDED
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
@@ -88,6 +90,7 @@ def audit(
     *,
     test: object = None,
     embeddings: Path | str | NDArray[Any] | Tensor | None = None,
+    decisions: Decisions | None = None,
     settings: AuditSettings | None = None,
     cache: Path | None = None,
     folder: Path | None = None,
@@ -103,9 +106,12 @@ def audit(
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
         embeddings: your own features for the images of the source, in place of a frozen network's: a file, or an array
             ``(N, D)`` in the order of the images.
+        decisions: what a person decided about some of the images, as the page writes it or as id -> decision. It is
+            taken as truth: the others are judged again with what it teaches.
         settings: how.
         cache: folder of computed features, used again next time; None keeps them for this call only.
-        folder: where a model for new images is trained, and resumed from; None trains none.
+        folder: where a model for new images is trained, and resumed from; None trains none. That of a second look is
+            in a folder of its own there, which the summary names.
         runtime: device and threads.
         read: how a source is read.
         progress: gives a progress function for a named piece of work.
@@ -127,6 +133,7 @@ def audit(
     settings, runtime, options = settings or AuditSettings(), runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
+    look = None if decisions is None else second_look(decisions, samples)
     if embeddings is not None and isinstance(samples.pixels, FeaturePixels):
         raise ConfigError(f"{samples.origin} holds embeddings already; give the images, or leave out the other file")
     own = samples.pixels if isinstance(samples.pixels, FeaturePixels) else None
@@ -142,7 +149,7 @@ def audit(
     if own is not None:
         facts = replace(facts, features=own.values)
     leaks = leaks_into_test(source, test, facts, options, reader)
-    return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None)
+    return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None, look)
 
 
 def sharded_reading(
@@ -191,12 +198,20 @@ def _audit(
     folder: Path | None,
     runtime: RuntimeSettings,
     cache: str | None,
+    look: SecondLook | None,
 ) -> Audit:
     samples = facts.samples
     vectors = torch.from_numpy(facts.features).float().mean(dim=1)
-    groups = find_duplicates(facts.hashes, samples.labels, facts.perceptual, features=vectors)
+    look = None if look is None else look.among_copies(facts.hashes)
+    groups = find_duplicates(
+        facts.hashes,
+        samples.labels if look is None else no_label_below_zero(look.labels(samples.labels)),
+        facts.perceptual,
+        features=vectors,
+        apart=() if look is None else look.apart,
+    )
     odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
-    rows, training = training_rows(facts, groups)
+    rows, training = training_rows(facts, groups, look)
     features = facts.features[rows.numpy()]
     seen = learned_from(settings.train, training, features, settings.extractor)
     config = for_audit(
@@ -205,6 +220,9 @@ def _audit(
     networks = settings.train != "heads"
     folds = settings.folds or usual_folds(training.labels, networks)
     used = replace(settings, epochs=config.train.epochs, folds=folds)
+    if look is not None:
+        folder = None if folder is None else folder / f"second-look-{look.key}"
+        notes = [*notes, *look.notes]
     begin_step("judging")
     learned = learn(
         seen,
@@ -219,9 +237,10 @@ def _audit(
             settings.false_alarm_rate,
             networks,
             model=folder is not None,
+            decided=None if look is None else look.truth[rows],
         ),
     )
-    found = Findings(facts, groups, rows, learned)
+    found = Findings(facts, groups, rows, learned, look)
     at = found.own_row()
     verdicts = found.verdicts(at)
     begin_step("drawing the map")
@@ -232,12 +251,18 @@ def _audit(
         samples.class_names,
         found.summary(verdicts, notes, leaks)
         | {"quality": {} if odd is None else odd.summary()}
-        | {"settings": to_dict(used), "map": map_facts(settings, cache)},
+        | {"settings": to_dict(used), "map": map_facts(settings, cache)}
+        | ({} if look is None else {"second_look": second_look_facts(look, folder)}),
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         facts.thumbnail,
         vectors.numpy(),
     )
+
+
+def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
+    """Return how many images were decided before, and where the model for new images lies, if there is one."""
+    return {"decided": look.decided, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
 
 
 def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:
@@ -302,10 +327,16 @@ def first_look(samples: Samples) -> list[str]:
     return notes
 
 
-def training_rows(facts: ImageFacts, groups: DuplicateGroups) -> tuple[Tensor, Samples]:
+def no_label_below_zero(labels: Tensor) -> Tensor:
+    """Return labels ``(N,)`` in which every negative one is that of an unlabelled image."""
+    return torch.where(labels < 0, UNLABELLED, labels)
+
+
+def training_rows(facts: ImageFacts, groups: DuplicateGroups, look: SecondLook | None = None) -> tuple[Tensor, Samples]:
     """Return the places of the images to learn from, and those images.
 
-    Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none.
+    Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none,
+    unless a person decided on them.
     """
     samples, usable = facts.samples, ~groups.exact.clone()
     usable[list(facts.unreadable)] = False
@@ -315,5 +346,6 @@ def training_rows(facts: ImageFacts, groups: DuplicateGroups) -> tuple[Tensor, S
     left = samples.labels[rows]
     if len(left[left >= 0].unique()) < 2:
         raise DataError(f"the readable images of {samples.origin} are of one class; an audit compares at least two")
-    labels = torch.where(groups.conflict, UNLABELLED, samples.labels)
+    open_conflict = groups.conflict if look is None else groups.conflict & (look.truth == UNDECIDED)
+    labels = torch.where(open_conflict, UNLABELLED, samples.labels)
     return rows, take(samples.with_labels(labels, samples.true_labels), rows)

@@ -14,7 +14,7 @@ from lond.io.atomic import write_atomically
 from lond.io.csv_files import join_texts, printable, read_rows, split_texts, write_rows
 from lond.types import Verdict
 
-TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason", "copy")
+TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason", "copy", "decided")
 """Columns of text; empty where there is nothing to say."""
 
 NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "wrong_score", "foreign_score", "p_value")
@@ -23,7 +23,7 @@ NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "wrong_score", "
 LISTS = ("neighbours", "quality")
 """Columns of several texts each."""
 
-LATER = ("copy", "quality", "wrong_score")
+LATER = ("copy", "quality", "wrong_score", "decided")
 """Columns that tables of older versions lack; empty there."""
 
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
@@ -43,7 +43,8 @@ class AuditTable:
     wrong though the image is of a known class, ``foreign_score`` how likely it is of none.
     ``duplicate_of`` is the id of the image that this one repeats, ``neighbours`` the ids of its nearest images.
     ``copy`` says how it repeats that image, "exact" or "near". ``quality`` names what is odd about the picture itself,
-    such as "dark" or "blurred"; it says nothing about the label. Both may be left out.
+    such as "dark" or "blurred"; it says nothing about the label. ``decided`` is what a person had decided before this
+    look ("accept", "keep", ...), "" for nothing; the verdict follows it. These three may be left out.
 
     Examples:
         >>> import numpy as np
@@ -72,11 +73,13 @@ class AuditTable:
     neighbours: tuple[tuple[str, ...], ...]
     copy: tuple[str, ...] = ()
     quality: tuple[tuple[str, ...], ...] = ()
+    decided: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that all columns have the same length; fill those that were left out."""
-        if not self.copy:
-            object.__setattr__(self, "copy", ("",) * len(self.id))
+        for name in ("copy", "decided"):
+            if not getattr(self, name):
+                object.__setattr__(self, name, ("",) * len(self.id))
         if not self.quality:
             object.__setattr__(self, "quality", ((),) * len(self.id))
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
-from lond.cli.shared import out
+from lond.cli.shared import Accelerator, Threads, out, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ def audit(
     embeddings: Annotated[
         Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="CSV of decisions from the page: taken as truth, the other images are judged again."),
+    ] = None,
     finetune: Annotated[
         bool, typer.Option("--finetune", help="Train the pretrained network as a whole, not only heads.")
     ] = False,
@@ -55,8 +59,8 @@ def audit(
         list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
-    accelerator: Annotated[str, typer.Option(help="auto, cpu or gpu.")] = "auto",
-    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice, of each worker on Ray 1.")] = 0,
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
     on: OnOption = LOCAL,
     ray_address: AddressOption = "",
     jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as it has room for.")] = 0,
@@ -103,6 +107,7 @@ def audit(
             source,
             test=test or None,
             embeddings=embeddings,
+            decisions=decisions,
             settings=settings,
             cache=features,
             folder=folder / "heads",
@@ -115,6 +120,9 @@ def audit(
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
+    look = found.summary.get("second_look")
+    if look:
+        say(f"second look: {look['decided']} decided images taken as truth; model: {folder / 'heads' / look['model']}")
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
 
 
@@ -188,7 +196,7 @@ def _print_summary(found: Audit) -> None:
     for verdict, count in found.summary["counts"].items():
         table.add_row(verdict, str(count))
     out.print(table)
-    for name, title in (("closed", "wrong labels"), ("open", "foreign images")):
+    for name, title in (("wrong", "wrong labels"), ("foreign", "foreign images")):
         share = found.summary["rates"].get(name)
         if share:
             low, high = 100 * share["low"], 100 * share["high"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import out, print_table, say, seed_numbers
+from lond.cli.shared import Accelerator, Threads, out, print_table, say, seed_numbers
 
 if TYPE_CHECKING:
     from lond.types import Verdict
@@ -19,7 +19,8 @@ def demo(
         "runs/demo"
     ),
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
-    threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
     """Compare LOND-DRS with plain cross-entropy on scikit-learn's digits with noisy labels, and audit the labels."""
     from lond.audit.result import PAGE
@@ -27,10 +28,10 @@ def demo(
     from lond.results.tables import metrics_table
 
     numbers = seed_numbers(seeds)
-    found = run_demo(folder, numbers, threads, say)
+    found = run_demo(folder, numbers, threads, say, accelerator=accelerator)
     print_table(metrics_table(found.groups, TITLES), f"{found.title}, in percent. {subtitle(numbers)}")
     say("auditing the same labels")
-    _, counts = audit_demo(folder, threads)
+    _, counts = audit_demo(folder, threads, accelerator=accelerator)
     _print_counts(counts)
     say(f"tables: {folder / 'comparison.md'}, .csv, .json; {folder / AUDIT / 'audit.csv'}")
     say(f"report: {folder / REPORT}\nreview page: {folder / AUDIT / PAGE}")

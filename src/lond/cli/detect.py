@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lond.cli.shared import known_names, out
+from lond.cli.shared import Accelerator, Threads, known_names, out
 from lond.errors import ConfigError
 
 
@@ -17,25 +17,33 @@ def detect(
     foreign: Annotated[str, typer.Option(help="Images of no known class.")] = "",
     save: Annotated[Path | None, typer.Option("--out", help="Folder for table and figures.")] = None,
     root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
-    only: Annotated[str, typer.Option(help="Detectors with commas, e.g. knn,mds; all if left out.")] = "",
+    only: Annotated[str, typer.Option(help="Detectors with commas, e.g. own,knn,mds; all if left out.")] = "",
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
-    """Compare all detectors on a trained run: table, score histograms and ROC curves."""
+    """Compare all detectors on a trained run: table, score histograms and ROC curves; * marks what predict uses."""
     from rich.markup import escape
     from rich.table import Table
 
     from lond.detect import ALL_DETECTORS
     from lond.runs.detection import detect_run
+    from lond.runs.run_detector import OWN
+    from lond.train.runtime import RuntimeSettings
 
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
     target = save or folder / "detect"
-    results = detect_run(folder, known, foreign, root, known_names(only, ALL_DETECTORS), target)
+    runtime = RuntimeSettings(accelerator, threads=threads)
+    results = detect_run(folder, known, foreign, root, known_names(only, [OWN, *ALL_DETECTORS]), target, runtime)
     table = Table("detector", "fitted on", "AUROC", "FPR95", "AUPR known", "AUPR foreign", "seconds")
     for result in results:
         shares = [result.figures[name] for name in ("auroc", "fpr95", "aupr_known", "aupr_foreign")]
         cells = [f"{100 * share:.2f}" for share in shares]
-        table.add_row(result.name, result.fitted_on, *cells, f"{result.seconds:.2f}")
+        name = f"{result.name} *" if result.used else result.name
+        table.add_row(name, result.fitted_on, *cells, f"{result.seconds:.2f}")
     out.print(table)
+    if any(result.used for result in results):
+        out.print("* the score that lond predict calls images foreign by; lond calibrate --detector NAME picks another")
     for result in results:
         if result.problem:
             out.print(f"{result.name}: {escape(result.problem)}", soft_wrap=True)

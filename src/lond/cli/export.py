@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lond.cli.shared import say
+from lond.cli.shared import Threads, say
 
 
 def export(
@@ -19,13 +19,19 @@ def export(
     text: Annotated[
         bool, typer.Option(help="Give class names and verdicts as text, too (ONNX); not every runtime knows text.")
     ] = True,
+    threads: Threads = 0,
 ) -> None:
-    """Write a trained run for other programs: classes, probabilities, foreign score, p-value and verdict."""
+    """Write a trained run for other programs: classes, probabilities, foreign score, p-value and verdict.
+
+    The file is made on the CPU, whatever device the run was trained on.
+    """
+    from lond.device import choose_device
     from lond.export import export_run
 
+    choose_device("cpu", threads)
     said = export_run(folder, file, threshold=threshold, text=text)
     size = ", ".join(map(str, said["input"]["shape"]))
     say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']:.4g}")
     if said["outputs"]:
         say(f"input {said['input']['name']}: {said['input']['dtype']} ({size}); {said['input']['preprocessing']}")
-        say(f"outputs: {', '.join(said['outputs'])}")
+        say(f"outputs: {', '.join(said['outputs'])}; foreign score: {said['detector']}")

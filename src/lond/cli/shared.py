@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from lond.errors import ConfigError
 
@@ -36,6 +38,12 @@ out = LazyConsole()
 
 WIDE = 400
 """Columns of a table that goes into a file or another program."""
+
+Accelerator = Annotated[str, typer.Option(help="auto, cpu, gpu, cuda or mps.")]
+"""Option of every command that computes."""
+
+Threads = Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")]
+"""Option of every command that computes in one process."""
 
 STORE = Path("results/store")
 """The results store of commands that are given none."""

@@ -40,6 +40,9 @@ def train(
     nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
     threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
+    detector: Annotated[
+        str, typer.Option(help="Detector that calls images foreign, e.g. knn; own = the method's own score.")
+    ] = "own",
     logs: Annotated[
         list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
     ] = None,
@@ -52,9 +55,11 @@ def train(
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.runs import METRICS, train_run
+    from lond.runs.fit_detector import check_name
     from lond.runs.folder import is_first_process
     from lond.train.runtime import RuntimeSettings
 
+    check_name(detector)
     overrides = {"train.seed": str(seed)} | dict(key_and_value(text) for text in settings or [])
     found = stages(source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides)
     config = found[COMMAND_LINE]
@@ -76,7 +81,7 @@ def train(
         first = is_first_process()
         shown = overall("training", steps, show=None if first else False, lines=first)
         with recorded((logs or ()) if first else (), folder, config.method), shown:
-            result = train_run(config, folder, runtime)
+            result = train_run(config, folder, runtime, detector=detector)
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on after the last finished epoch")
         raise typer.Exit(130) from None

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import out, print_figures
+from lond.cli.shared import Accelerator, Threads, out, print_figures
 from lond.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from lond.runs import LoadedRun
+    from lond.train.runtime import RuntimeSettings
     from lond.types import Samples
 
 
@@ -20,23 +21,29 @@ def evaluate(
     data: Annotated[str, typer.Option(help="Data to evaluate on; the run's own test set if left out.")] = "",
     root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
     save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
     """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
     from lond.evaluate import evaluate_predictions
     from lond.io.json_files import write_json
     from lond.runs import load_run
+    from lond.train.runtime import Runtime, RuntimeSettings
 
     _make_room(save)
+    runtime = RuntimeSettings(accelerator, threads=threads)
     run = load_run(folder)
-    samples = run.read(data) if data else _own_test_set(run, root)
-    figures = evaluate_predictions(run.predict(samples), samples.labels)
+    samples = run.read(data, runtime=runtime) if data else _own_test_set(run, root, runtime)
+    figures = evaluate_predictions(run.predict(samples, Runtime(runtime)), samples.labels)
     if not figures:
         raise DataError(f"{samples.origin} has no labelled images to evaluate on")
     print_figures(f"{run.config.method} on {len(samples)} images of {samples.origin}", figures)
+    out.print(f"foreign score: {run.detector}", markup=False, soft_wrap=True)
     if not run.finished:
         out.print("note: the run is not finished; start its lond train command again to go on")
     if save:
-        write_json(save, {"run": str(folder), "data": samples.origin, "images": len(samples), "metrics": figures})
+        about = {"run": str(folder), "data": samples.origin, "images": len(samples), "detector": run.detector.name}
+        write_json(save, {**about, "metrics": figures})
 
 
 def predict(
@@ -46,15 +53,19 @@ def predict(
     threshold: Annotated[
         float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
     ] = None,
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
     """Write class, probability, foreign score and verdict (known or foreign) of every image."""
     from lond.runs import load_run
     from lond.runs.image_tables import prediction_rows
+    from lond.train.runtime import Runtime, RuntimeSettings
 
     _make_room(save)
+    runtime = RuntimeSettings(accelerator, threads=threads)
     run = load_run(folder)
-    samples = run.read(source, ignore_classes=True)
-    table = prediction_rows(run, samples, run.predict(samples), threshold)
+    samples = run.read(source, ignore_classes=True, runtime=runtime)
+    table = prediction_rows(run, samples, run.predict(samples, Runtime(runtime)), threshold)
     table.write(save)
     foreign = sum(row["verdict"] == "foreign" for row in table.rows)
     unread = sum(row["verdict"] == "unreadable" for row in table.rows)
@@ -71,39 +82,54 @@ def calibrate(
     rate: Annotated[
         float | None, typer.Option(help="Share of known images that may be called foreign; 0.05 if left out.")
     ] = None,
+    detector: Annotated[
+        str,
+        typer.Option(help="Detector of `lond detect` to use from now on, e.g. knn; own = the method's own score."),
+    ] = "",
+    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files, to fit the detector.")] = "",
+    accelerator: Accelerator = "auto",
+    threads: Threads = 0,
 ) -> None:
     """Set the run's threshold, p-values and temperature from checked images; `lond predict` uses them."""
     from lond.data.squares import unreadable
-    from lond.runs import FALSE_ALARM_RATE, load_run, save_calibration
+    from lond.runs import FALSE_ALARM_RATE, save_calibration
     from lond.runs import calibrate as calibrate_run
+    from lond.runs.fit_detector import check_name, fit_on_own_data
+    from lond.runs.trained import load_trained
+    from lond.train.runtime import Runtime, RuntimeSettings
     from lond.types import FOREIGN
 
     rate = FALSE_ALARM_RATE if rate is None else rate
-    run = load_run(folder)
-    samples = run.read(known)
-    prediction, labels = run.predict(samples), samples.labels.clone()
+    runtime = RuntimeSettings(accelerator, threads=threads)
+    check_name(detector)
+    trained = load_trained(folder)
+    run = trained.run
+    samples = run.read(known, runtime=runtime)
+    used = fit_on_own_data(trained, detector, samples, root, runtime) if detector else run.detector
+    prediction, labels = run.predict(samples, Runtime(runtime), used), samples.labels.clone()
     # What could not be read was predicted as a grey image, which is none of the known ones.
     labels[list(unreadable(samples.pixels))] = FOREIGN
-    calibration = calibrate_run(prediction, labels, rate, samples.origin)
+    calibration = calibrate_run(prediction, labels, rate, samples.origin, used)
     save_calibration(folder, calibration)
     out.print(
         f"threshold {calibration.threshold:.4g} from {len(calibration.known_scores)} known images, "
         f"false alarms {rate:.1%}"
     )
+    out.print(f"foreign score: {used}", markup=False, soft_wrap=True)
     if calibration.ece_before is not None and calibration.ece_after is not None:
         change = f"{100 * calibration.ece_before:.2f} % -> {100 * calibration.ece_after:.2f} %"
         out.print(f"temperature {calibration.temperature:.3f}, calibration error (ECE) {change}")
 
 
-def _own_test_set(run: LoadedRun, root: str) -> Samples:
+def _own_test_set(run: LoadedRun, root: str, runtime: RuntimeSettings) -> Samples:
     from lond.presets.changes import with_root
     from lond.runs.data import load_data
 
-    test = load_data(with_root(run.config, root))[1]
+    test = load_data(with_root(run.config, root), runtime)[1]
     if test is None:
         raise DataError("the run was trained without test data; name some with --data")
     # The folder may have gained classes since: the run's own count.
-    return run.read(test)
+    return run.read(test, runtime=runtime)
 
 
 def _make_room(file: Path | None) -> None:

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.crossfit.decided import taught_labels, taught_weights
 from lond.crossfit.heads import fit_one_vs_all, fit_softmax
 from lond.identify.neighbours import Neighbours, nearest_neighbours
 
@@ -57,7 +58,12 @@ class LabelEvidence:
 
 
 def gather(
-    features: Tensor, labels: Tensor, classes: int, folds: Tensor, unseen_logits: Tensor | None = None
+    features: Tensor,
+    labels: Tensor,
+    classes: int,
+    folds: Tensor,
+    unseen_logits: Tensor | None = None,
+    decided: Tensor | None = None,
 ) -> LabelEvidence:
     """Return the evidence on labels ``(N,)``, negative where there is none.
 
@@ -67,22 +73,25 @@ def gather(
         classes: C, at least 2.
         folds: ``(N,)`` in which part an image is judged, by heads trained on the other parts.
         unseen_logits: ``(N, C)`` of networks that did not see the image, in place of linear heads'.
+        decided: ``(N,)`` what a person decided (``lond.crossfit.decided``): heads and neighbours learn from it, while
+            the evidence stays that on the given labels.
     """
-    labelled = labels >= 0
-    targets = F.one_hot(labels.clamp_min(0), classes) * labelled[:, None].float()
+    taught = taught_labels(labels, decided)
+    labelled = taught >= 0
+    targets = F.one_hot(taught.clamp_min(0), classes) * labelled[:, None].float()
     logits = fit_softmax(features, targets, folds).unseen(features, folds) if unseen_logits is None else unseen_logits
     near = nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False)
-    shares = label_shares(labels, near, classes)
-    neighbours = NEIGHBOURS_WEIGHT * fitted(shares.log(), labels)
-    head = fitted(logits, labels)
-    chances = fitted(head + neighbours, labels)
-    label = torch.where(labelled, labels, chances.argmax(dim=1))
+    shares = label_shares(taught, near, classes)
+    neighbours = NEIGHBOURS_WEIGHT * fitted(shares.log(), taught)
+    head = fitted(logits, taught)
+    chances = fitted(head + neighbours, taught)
+    label = torch.where(labels >= 0, labels, chances.argmax(dim=1))
     rows = torch.arange(len(label))
     own = chances[rows, label]
     # A second training, in which images whose label is doubted count for less.
-    weights = (own - chances.amax(dim=1)).exp() * labelled
+    weights = taught_weights(chances, taught, decided)
     logits2 = fit_softmax(features, targets * weights[:, None], folds).unseen(features, folds)
-    chances2 = fitted(fitted(logits2, labels) + neighbours, labels)
+    chances2 = fitted(fitted(logits2, taught) + neighbours, taught)
     members = fit_one_vs_all(features, targets, weights, folds).unseen(features, folds)
     suggested = best_other(chances, label)
     scatter = 1 - shares.square().sum(dim=1)
@@ -116,6 +125,8 @@ def gather(
         "member_given": members[rows, label],
         "member_other": members[rows, best_other(chances2, label)],
     }
+    # The kind and amount of noise are those of the given labels, however many of them were decided on.
+    labelled = labels >= 0
     whole = {
         **_of_set(chances[labelled], labels[labelled], ""),
         "split": float((head.argmax(dim=1) != shares.argmax(dim=1)).float().mean()),

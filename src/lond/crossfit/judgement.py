@@ -25,6 +25,7 @@ from lond.crossfit.features import Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.heads import Heads, fit_one_vs_all, fit_softmax
 from lond.crossfit.rates import EstimatedRate, rate_of
+from lond.crossfit.recalibration import recalibrated
 from lond.errors import DataError
 
 
@@ -34,7 +35,7 @@ class Judgement:
 
     ``chances`` ``(N, 3)`` are P(clean), P(wrong) and P(foreign). ``confidence`` ``(N,)`` is how likely the class
     ``evidence.suggested`` is the true one. ``features`` ``(N, E)`` are as ``preparation`` made them, ``folds`` ``(N,)``
-    the parts in which the images were judged.
+    the parts in which the images were judged, ``decided`` ``(N,)`` what a person decided (``lond.crossfit.decided``).
     """
 
     labels: Tensor
@@ -45,6 +46,7 @@ class Judgement:
     preparation: Preparation
     folds: Tensor
     table: ChanceTable
+    decided: Tensor | None = None
 
     @property
     def foreign(self) -> Tensor:
@@ -70,7 +72,11 @@ class Judgement:
         # Without a label nothing is wrong: the predicted classes count as far as the image is known.
         clean, wrong = self.chances[:, CLEAN, None] * labelled, self.chances[:, WRONG, None]
         wrong = torch.where(labelled > 0, wrong, 1 - self.chances[:, OUTSIDE, None])
-        return clean * own + wrong * other
+        found = clean * own + wrong * other
+        if self.decided is None:
+            return found
+        told = F.one_hot(self.decided.clamp_min(0), other.shape[1]).to(found)
+        return torch.where((self.decided >= 0)[:, None], told, found)
 
     def rates(self, rows: Tensor | None = None) -> dict[str, EstimatedRate]:
         """Return the rates of "wrong", "foreign" and "either" among all labelled images, or some ``(N,)`` of them."""
@@ -91,6 +97,7 @@ def judge_labels(
     folds: Tensor | None = None,
     unseen_logits: Tensor | None = None,
     table: ChanceTable | None = None,
+    decided: Tensor | None = None,
 ) -> Judgement:
     """Return how likely every image is clean, wrongly labelled or foreign.
 
@@ -112,6 +119,8 @@ def judge_labels(
         folds: ``(N,)`` part in which each image is judged, by heads trained on the others; see ``fold_of``.
         unseen_logits: ``(N, C)`` of networks that did not see the image, in place of linear heads'.
         table: coefficients; those of the package if None.
+        decided: ``(N,)`` what a person decided: a class from 0 on, -1 for "foreign", -2 for nothing. It is taken as
+            truth, heads and neighbours learn from it, and the chances of the other images are recalibrated by it.
 
     Raises:
         DataError: there are too few labelled images or classes, or a feature is not a number.
@@ -127,10 +136,13 @@ def judge_labels(
     prepared = preparation(features)
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
-    found = gather(prepared, labels, classes, folds, unseen_logits)
-    likely = chances(found, table)
-    sure = confidence(found, likely[:, WRONG], table)
-    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table)
+    found = gather(prepared, labels, classes, folds, unseen_logits, decided)
+    if decided is None:
+        likely = chances(found, table)
+        sure = confidence(found, likely[:, WRONG], table)
+    else:
+        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table)
+    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided)
 
 
 @dataclass(frozen=True)

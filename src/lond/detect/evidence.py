@@ -46,6 +46,9 @@ class Evidence:
             object.__setattr__(self, name, _as_tensor(getattr(self, name), name))
         if self.maps is not None:
             object.__setattr__(self, "maps", tuple(_as_tensor(value, "maps") for value in self.maps))
+        if torch.compiler.is_compiling():
+            # A graph for any number of images must not ask for it.
+            return
         lengths = {name: len(value) for name in _COLUMNS if (value := getattr(self, name)) is not None}
         lengths |= {f"maps[{i}]": len(value) for i, value in enumerate(self.maps or ())}
         if len(set(lengths.values())) > 1:
@@ -135,6 +138,9 @@ def labelled(evidence: Evidence, name: str) -> tuple[Tensor, Tensor]:
 
 def in_blocks(function: Callable[[Tensor], Tensor], values: Tensor, rows: int = BLOCK_ROWS) -> Tensor:
     """Return ``function`` of ``values`` (N, ...), a few rows at a time, so that memory stays bounded."""
+    if torch.compiler.is_compiling():
+        # In a graph the number of blocks would be fixed.
+        return function(values)
     return torch.cat([function(block) for block in values.split(max(1, rows))])
 
 

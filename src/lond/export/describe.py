@@ -40,4 +40,5 @@ def describe(run: LoadedRun, graph: PredictionGraph, outputs: list[str]) -> dict
         "false_alarm_rate": None if calibration is None else calibration.false_alarm_rate,
         "calibrated_on": None if calibration is None else calibration.source,
         "temperature": graph.temperature,
+        "detector": str(run.detector),
     }

@@ -7,13 +7,34 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from lond.errors import DataError
+from lond.detect import Detector
+from lond.errors import ConfigError, DataError
 from lond.export.inputs import GraphInput, graph_input
+from lond.methods import Method
 from lond.runs import LoadedRun
 from lond.runs.calibration import tempered
+from lond.runs.run_detector import OWN, RunDetector
 
 CLASS, PROBABILITIES, SCORE, P_VALUE, FOREIGN = "class", "probabilities", "foreign_score", "p_value", "foreign"
 """What the graph gives."""
+
+
+EXPORTABLE = frozenset({"msp", "mls", "ebo", "open-world", "mds", "knn"})
+"""Detectors that a graph can hold; a test compares each with what the run says."""
+
+
+def exportable(detector: RunDetector, method: Method) -> Detector | None:
+    """Return the fitted detector of a run on a method's network; None for the method's own score.
+
+    Raises:
+        ConfigError: a graph cannot hold it.
+    """
+    if detector.name != OWN and detector.name not in EXPORTABLE:
+        raise ConfigError(
+            f"the detector {detector.name} of the run cannot be exported; these can: {OWN}, "
+            f"{', '.join(sorted(EXPORTABLE))}. Pick one with: lond calibrate RUN --known FOLDER --detector NAME"
+        )
+    return detector.on(method.network)
 
 
 class PredictionGraph(nn.Module):
@@ -52,6 +73,7 @@ class PredictionGraph(nn.Module):
         self.takes: GraphInput = graph_input(run)
         self.prepare = self.takes.prepare
         self.method = copy.deepcopy(run.method).requires_grad_(requires_grad=False)
+        self.detector = exportable(run.detector, self.method)
         self.threshold = threshold
         self.temperature = 1.0 if calibration is None else calibration.temperature
         self.has_p_values = calibration is not None
@@ -67,8 +89,10 @@ class PredictionGraph(nn.Module):
 
     def forward(self, images: Tensor) -> dict[str, Tensor]:
         """Map uint8 images ``(B, C, H, W)``, or float features ``(B, D)``, to classes, scores and verdicts."""
-        prediction = self.method.predict(self.prepare(images))
-        scores = prediction.scores.float()
+        inputs = self.prepare(images)
+        prediction = self.method.predict(inputs)
+        scores = prediction.scores if self.detector is None else self.detector.score(inputs)
+        scores = scores.float()
         outputs = {
             CLASS: prediction.probabilities.argmax(dim=1),
             PROBABILITIES: tempered(prediction.probabilities, self.temperature),

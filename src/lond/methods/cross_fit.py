@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lond.crossfit.chances import OUTSIDE
 from lond.crossfit.confusion import confusion_of, posterior, unmixed
+from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.crossfit.judgement import Judgement, judge_labels
 from lond.detect import Network
 from lond.errors import ConfigError
@@ -19,7 +20,7 @@ from lond.methods.classifiers import ClassifierSettings, build_classifier, whole
 from lond.methods.for_detectors import OpenedClassifier
 from lond.nets.classifier import Classifier
 from lond.nets.teacher import MeanTeacher
-from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
+from lond.types import FOREIGN, Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ class CrossFit(Method):
 
     Labels are judged by heads and neighbours that never saw them (``lond.crossfit``), before the first epoch where the
     inputs are features of a frozen network, after the warm-up where they are images. Later targets mix this with what
-    the averaged network and the confusion of labels say of an image.
+    the averaged network and the confusion of labels say of an image. Training images labelled -1 are taken for foreign
+    ones that a person marked.
 
     Examples:
         >>> from lond import preset
@@ -141,7 +143,9 @@ class CrossFit(Method):
             self._judge(inputs)
 
     def _judge(self, features: Tensor) -> None:
-        judgement = judge_labels(features.cpu(), self.labels.cpu(), self.num_classes)
+        labels = self.labels.cpu()
+        decided = torch.where(labels == FOREIGN, NO_CLASS, UNDECIDED) if (labels == FOREIGN).any() else None
+        judgement = judge_labels(features.cpu(), labels, self.num_classes, decided=decided)
         self.opinion = opinion_of(judgement, self.settings)
 
     def _with_own(self, survey: Survey, opinion: Opinion) -> Tensor:
@@ -203,7 +207,11 @@ def opinion_of(judgement: Judgement, settings: CrossFitSettings) -> Opinion:
     confusion = confusion_of(log_chances, labels)
     model = posterior(unmixed(log_chances, confusion, rate), labels, confusion, rate)
     share = settings.noise_model
-    return Opinion(share * model + (1 - share) * table, confusion, rate)
+    targets = share * model + (1 - share) * table
+    if judgement.decided is not None:
+        # What a person decided is known, whatever the confusion of labels says.
+        targets = torch.where((judgement.decided != UNDECIDED)[:, None], table, targets)
+    return Opinion(targets, confusion, rate)
 
 
 def sharpened(chances: Tensor, power: float) -> Tensor:

@@ -89,7 +89,7 @@ class OpenedDual:
     def head(self, features: Tensor) -> Tensor:
         """Map features, wherever they lie, to log odds on the network's device."""
         features = features.to(self.net.prototypes.device)
-        return log_odds(self.net.ova_head[-1](features).reshape(len(features), -1, 2))
+        return log_odds(self.net.ova_head[-1](features).unflatten(1, (-1, 2)))
 
     def finish(self, block: int, maps: Tensor) -> Tensor:
         """Return the log odds that follow from maps."""

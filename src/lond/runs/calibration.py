@@ -15,6 +15,7 @@ from lond.detect.threshold import threshold_at
 from lond.errors import DamagedFileError, DataError
 from lond.evaluate import expected_calibration_error
 from lond.runs.folder import identity_in
+from lond.runs.run_detector import OWN_SCORE, RunDetector, detector_of
 from lond.train.checkpoint import read_state, save_state
 from lond.train.state import check_identity
 from lond.types import FOREIGN, Prediction
@@ -34,7 +35,7 @@ class Calibration:
 
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
-    None where no labels were at hand to fit it.
+    None where no labels were at hand to fit it. ``detector`` gives the scores.
 
     Examples:
         >>> known = torch.tensor([0.1, 0.2, 0.3])
@@ -49,6 +50,7 @@ class Calibration:
     temperature: float = 1.0
     ece_before: float | None = None
     ece_after: float | None = None
+    detector: RunDetector = OWN_SCORE
 
     def p_values(self, scores: Tensor) -> Tensor:
         """Return the conformal p-value of each score ``(M,)``: how likely a known image scores at least as high."""
@@ -59,17 +61,21 @@ class Calibration:
         return tempered(prediction.probabilities, self.temperature)
 
 
-def calibrate_scores(known_scores: Tensor, false_alarm_rate: float, source: str) -> Calibration:
-    """Return the calibration from scores of known samples.
+def calibrate_scores(
+    known_scores: Tensor, false_alarm_rate: float, source: str, detector: RunDetector = OWN_SCORE
+) -> Calibration:
+    """Return the calibration from scores of known samples, which ``detector`` gave.
 
     Raises:
         DataError: there are too few of them for the rate.
     """
     threshold = threshold_at(known_scores, false_alarm_rate)
-    return Calibration(threshold, false_alarm_rate, known_scores.sort().values, source)
+    return Calibration(threshold, false_alarm_rate, known_scores.sort().values, source, detector=detector)
 
 
-def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str) -> Calibration:
+def calibrate(
+    prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str, detector: RunDetector = OWN_SCORE
+) -> Calibration:
     """Return the calibration from known images that were checked by a person.
 
     The threshold uses all of them; the temperature those with a label. A set of one class tells nothing about
@@ -80,6 +86,7 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
         labels: ``(N,)`` true labels; unlabelled images are known but of no stated class. Foreign ones are left out.
         false_alarm_rate: share of known images that may be called foreign.
         source: where the images come from.
+        detector: what gave the scores of the prediction.
 
     Raises:
         DataError: the set is empty, too small for the rate, or of one class only.
@@ -95,7 +102,7 @@ def calibrate(prediction: Prediction, labels: Tensor, false_alarm_rate: float, s
     known = labels != FOREIGN
     if not known.any():
         raise DataError(f"{source} holds no known images to calibrate on")
-    calibration = calibrate_scores(prediction.scores[known], false_alarm_rate, source)
+    calibration = calibrate_scores(prediction.scores[known], false_alarm_rate, source, detector)
     labelled = labels >= 0
     if not labelled.any():
         return calibration
@@ -137,7 +144,10 @@ def load_calibration(folder: Path) -> Calibration | None:
     try:
         saved = read_state(path, holds=HOLDS, needed=needed)
         check_identity(path, saved.identity, identity_in(folder))
-        found = Calibration(**saved.state)
+        # Files of before there was a choice have the method's own score.
+        stored = saved.state.get("detector")
+        detector = OWN_SCORE if stored is None else detector_of(stored)
+        found = Calibration(**saved.state | {"detector": detector})
         _check_numbers(found)
     except TypeError as error:
         raise DataError(f"{path} is damaged ({error}); {AGAIN}") from error

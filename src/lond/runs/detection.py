@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,12 +24,13 @@ from lond.plots import import_pyplot
 from lond.presets.changes import with_root
 from lond.runs.data import divide, load_data
 from lond.runs.detection_figures import draw_histograms, draw_roc
+from lond.runs.run_detector import NOTHING, OWN, OWN_SCORE, to_cpu
 from lond.runs.trained import LoadedRun, load_trained
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples
 
-ALL, CLEAN, HELD_OUT, NOTHING = "all", "clean", "held-out", "-"
-"""What a detector was fitted on."""
+ALL, CLEAN, HELD_OUT = "all", "clean", "held-out"
+"""What a detector was fitted on, besides nothing."""
 
 LACKS = {
     "maps": "access to the maps of its last two blocks",
@@ -53,6 +53,8 @@ class DetectorResult:
     seconds: float
     scores: Tensor
     problem: str = ""
+    used: bool = False
+    """Whether ``lond predict`` calls images foreign by this score."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class EvidenceReader:
             raise DataError(f"{samples.origin} holds no images")
         parts, labels = [], samples.labels.split(self.run.config.train.evaluation_batch)
         for images, part_labels in zip(self.batches(samples), labels, strict=True):
-            parts.append((_to_cpu(self.network.evidence(images)), part_labels))
+            parts.append((to_cpu(self.network.evidence(images)), part_labels))
         return joined(parts)
 
     @torch.no_grad()
@@ -138,6 +140,13 @@ class EvidenceReader:
         except NoNetworkError:
             return False
         return True
+
+    @torch.no_grad()
+    def lacks(self, samples: Samples) -> set[str]:
+        """Return which parts of the evidence the network does not give, by the first of some samples."""
+        one = self.network.evidence(next(self.batches(samples))[:1])
+        lacking = {part for part in LACKS if part != "maps" and getattr(one, part) is None}
+        return lacking if self.gives_maps(samples) else lacking | {"maps"}
 
     @torch.no_grad()
     def scores(self, detector: Detector, sets: list[Samples]) -> Tensor:
@@ -188,7 +197,10 @@ def detect_run(
     runtime = Runtime(runtime_settings)
     split = divide(config, training)
     held_out = take(training, split.held) if len(split.held) else None
-    results = compare_detectors(run, split.learned_from, sets, marks, names, runtime, held_out)
+    chosen = None if names is None else [name for name in names if name != OWN]
+    results = [] if chosen == [] else compare_detectors(run, split.learned_from, sets, marks, chosen, runtime, held_out)
+    own = own_result(run, sets, marks, runtime)
+    shown = [own, *results] if names is None or OWN in names or own.used else results
     content = {
         "run": folder.name,
         "method": config.method,
@@ -199,16 +211,27 @@ def detect_run(
             {"name": r.name, "fitted_on": r.fitted_on, **r.figures, "seconds": r.seconds, "problem": r.problem}
             for r in results
         ],
+        "own_score": {**own.figures, "seconds": own.seconds},
+        "used_by_predict": {"name": run.detector.name, "fitted_on": run.detector.fitted_on},
     }
     origins = {result.name: ALL_DETECTORS.origin(result.name) for result in results}
     if any(origins.values()):
         content["outside"] = {name: origin for name, origin in origins.items() if origin}
     write_json(target / "detectors.json", content)
-    drawn = [result for result in results if not result.problem]
+    drawn = [result for result in shown if not result.problem]
     if drawn:
         draw_histograms(drawn, marks, target / "histograms")
         draw_roc(drawn, marks, target / "roc")
-    return results
+    return shown
+
+
+def own_result(run: LoadedRun, sets: list[Samples], foreign: Tensor, runtime: Runtime) -> DetectorResult:
+    """Return how well the method's own score tells foreign images ``(N,)`` of some sets from known ones."""
+    started = time.perf_counter()
+    scores = torch.cat([run.predict(samples, runtime, OWN_SCORE).scores for samples in sets])
+    seconds = time.perf_counter() - started
+    figures = {figure: compute(scores, foreign) for figure, compute in RANKINGS.items()}
+    return DetectorResult(OWN, NOTHING, figures, seconds, scores, used=run.detector.name == OWN)
 
 
 def compare_detectors(
@@ -235,12 +258,9 @@ def compare_detectors(
         ConfigError: one of the named detectors is unknown or does not suit the network.
     """
     extractor = EvidenceReader(run, runtime)
-    fit, test = extractor.evidence(training), _joined_sets([extractor.evidence(samples) for samples in sets])
-    clean = trusted_only(fit, _judged_clean(run, training, extractor.runtime))
-    unseen = None if held_out is None else extractor.evidence(held_out)
-    fits = FitEvidence(fit, clean, unseen, judged=run.method.partition is not None)
-    lacking = {part for part in LACKS if part != "maps" and getattr(fit, part) is None}
-    lacking |= set() if extractor.gives_maps(training) else {"maps"}
+    fits = fit_evidence(extractor, training, held_out)
+    test = _joined_sets([extractor.evidence(samples) for samples in sets])
+    lacking = extractor.lacks(training)
     chosen = {name: ALL_DETECTORS[name] for name in map(ALL_DETECTORS.name_of, names or ALL_DETECTORS)}
     results = []
     for name, kind in _suitable(chosen, lacking, strict=bool(names)).items():
@@ -255,8 +275,26 @@ def compare_detectors(
                 problem = str(error)
             seconds = time.perf_counter() - started
             figures = {f: math.nan if problem else compute(scores, foreign) for f, compute in RANKINGS.items()}
-            results.append(DetectorResult(name, fitted_on, figures, seconds, scores, problem))
+            used = (name, fitted_on) == (run.detector.name, run.detector.fitted_on)
+            results.append(DetectorResult(name, fitted_on, figures, seconds, scores, problem, used))
     return results
+
+
+def fit_evidence(reader: EvidenceReader, training: Samples, held_out: Samples | None) -> FitEvidence:
+    """Return what detectors may be fitted on: of training samples and, if there are any, of held-out ones."""
+    fit = reader.evidence(training)
+    clean = trusted_only(fit, _judged_clean(reader.run, training, reader.runtime))
+    unseen = None if held_out is None else reader.evidence(held_out)
+    return FitEvidence(fit, clean, unseen, judged=reader.run.method.partition is not None)
+
+
+def check_suits(name: str, kind: type[Detector], reader: EvidenceReader, samples: Samples) -> None:
+    """Check that a network gives all that a detector needs, on the first of some samples.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    _suitable({name: kind}, reader.lacks(samples), strict=True)
 
 
 def _suitable(chosen: dict[str, type[Detector]], lacking: set[str], *, strict: bool) -> dict[str, type[Detector]]:
@@ -274,11 +312,6 @@ def _judged_clean(run: LoadedRun, training: Samples, runtime: Runtime) -> Tensor
     if partition is not None:
         return partition.clean.cpu()
     return run.predict(training, runtime).probabilities.argmax(dim=1) == training.labels
-
-
-def _to_cpu(evidence: Evidence) -> Evidence:
-    columns: dict[str, Any] = {name: v.cpu() for name, v in vars(evidence).items() if isinstance(v, Tensor)}
-    return replace(evidence, **columns)
 
 
 def _joined_sets(parts: list[Evidence]) -> Evidence:

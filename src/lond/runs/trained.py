@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from lond.runs.folder import (
     run_identity,
 )
 from lond.runs.image_tables import VerdictColumns, read_verdicts, write_verdicts
+from lond.runs.run_detector import OWN_SCORE, RunDetector, score_images
 from lond.train.checkpoint import SavedState, read_state, same_state
 from lond.train.loop import Result
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -84,15 +85,27 @@ class LoadedRun:
         check_fits(samples, self.shape)
         return samples
 
+    @property
+    def detector(self) -> RunDetector:
+        """What gives the score that images are called foreign by."""
+        return OWN_SCORE if self.calibration is None else self.calibration.detector
+
     @torch.no_grad()
-    def predict(self, samples: Samples, runtime: Runtime | None = None) -> Prediction:
-        """Return what the run says about every sample, on the CPU; labels play no part."""
+    def predict(
+        self, samples: Samples, runtime: Runtime | None = None, detector: RunDetector | None = None
+    ) -> Prediction:
+        """Return what the run says about every sample, on the CPU; labels play no part.
+
+        The scores are those of ``detector``, the run's own one if None.
+        """
         runtime = runtime or Runtime()
         self.method.to(runtime.device, memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+        fitted = (detector or self.detector).on(self.method.network)
         batch_size, parts = self.config.train.evaluation_batch, []
         for images in ordered_views(samples.pixels, self.views, batch_size, runtime.device):
             with runtime.autocast():
-                parts.append(self.method.predict(images))
+                said = self.method.predict(images)
+            parts.append(said if fitted is None else replace(said, scores=score_images(fitted, images)))
         if not parts:
             raise DataError(f"{samples.origin} holds no images")
         names = [field.name for field in fields(Prediction)]
@@ -236,7 +249,7 @@ def write_outcome(folder: Path, trained: Trained) -> None:
     calibration, stored = trained.run.calibration, load_calibration(folder)
     if calibration is None:
         (folder / CALIBRATION).unlink(missing_ok=True)
-    elif stored is None or not same_state(vars(stored), vars(calibration)):
+    elif stored is None or not same_state(asdict(stored), asdict(calibration)):
         save_calibration(folder, calibration)
     if trained.verdicts:
         write_verdicts(folder / VERDICTS, trained.verdicts)

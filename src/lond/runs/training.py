@@ -11,12 +11,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from lond.config import RunConfig, to_dict
+from lond.data.split import take
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.io.json_files import write_json
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
 from lond.runs.data import check_trainable, divide, load_data, shape_of
+from lond.runs.fit_detector import fit_detector
 from lond.runs.folder import (
     CONFIG,
     MANIFEST,
@@ -30,6 +32,7 @@ from lond.runs.folder import (
     run_identity,
 )
 from lond.runs.image_tables import judge_samples, verdict_columns
+from lond.runs.run_detector import OWN, OWN_SCORE, RunDetector
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -44,6 +47,7 @@ def train_run(
     folder: Path | str,
     runtime_settings: RuntimeSettings | None = None,
     *,
+    detector: str = OWN,
     show_progress: bool | None = None,
 ) -> Result:
     """Train, or go on training, the run of ``folder``; a finished run is only read.
@@ -56,13 +60,17 @@ def train_run(
         >>> 0 <= result.metrics["accuracy"] <= 1
         True
 
+    ``detector`` gives the score that images are called foreign by; "own" is the method's.
+
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
     """
     folder = Path(folder)
     claim(folder, config)
     samples, test, noise = load_data(config, runtime_settings, show_progress=show_progress)
-    trained = train_samples(config, samples, test, folder, runtime_settings, noise=noise, show_progress=show_progress)
+    trained = train_samples(
+        config, samples, test, folder, runtime_settings, noise=noise, detector=detector, show_progress=show_progress
+    )
     return trained.result
 
 
@@ -78,13 +86,14 @@ def train_samples(
     start: Mapping[str, Tensor] | None = None,
     false_alarm_rate: float = FALSE_ALARM_RATE,
     calibration: Calibration | None = None,
+    detector: str = OWN,
     show_progress: bool | None = None,
 ) -> Trained:
     """Train on samples at hand; the run is kept, and resumed, in ``folder`` if one is given.
 
     It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
-    that the folder of a finished run holds is kept. ``start`` are weights and buffers of the method to start from in
-    place of drawn ones.
+    that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and
+    buffers of the method to start from in place of drawn ones.
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -138,6 +147,9 @@ def train_samples(
             (keeper / METRICS).unlink(missing_ok=True)
         result = trainer.run()
         predicted = PredictedSamples(samples, trainer.predict(samples), division.kept, division.held)
+        if detector != OWN:
+            run = LoadedRun(config, shape_of(samples), method, trainer.views, None)
+            predicted = scored_by(detector, run, predicted, runtime)
         trained = _trained(trainer, config, manifest, result, predicted, false_alarm_rate, calibration)
         if checked is not None and (calibration is None or checked.source != calibration.source):
             trained = replace(trained, run=replace(trained.run, calibration=checked))
@@ -172,6 +184,16 @@ class PredictedSamples:
     prediction: Prediction
     kept: Tensor
     held: Tensor
+    detector: RunDetector = OWN_SCORE
+    """What gave the scores."""
+
+
+def scored_by(name: str, run: LoadedRun, predicted: PredictedSamples, runtime: Runtime) -> PredictedSamples:
+    """Return the same samples with the scores of a detector that is fitted to the run."""
+    samples, held = predicted.samples, predicted.held
+    learned_from, held_out = take(samples, predicted.kept), take(samples, held) if len(held) else None
+    fitted = fit_detector(run, name, learned_from, held_out, runtime)
+    return replace(predicted, prediction=run.predict(samples, runtime, fitted), detector=fitted)
 
 
 def _trained(
@@ -204,6 +226,8 @@ def _trained(
         "false_alarm_rate": false_alarm_rate if calibration is None else calibration.false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }
+    if predicted.detector.name != OWN:
+        outcome["detector"] = str(predicted.detector)
     verdicts = judge_samples(samples, prediction, threshold)
     if samples.true_labels is not None:
         outcome["verdicts"] = verdict_quality(verdicts, samples.labels, samples.true_labels)
@@ -225,7 +249,7 @@ def calibrate_on_samples(
     rows = {HELD_OUT: predicted.held[agrees[predicted.held]], IN_TRAINING: clean[agrees[clean]]}
     for source, indices in rows.items():
         try:
-            return calibrate_scores(predicted.prediction.scores[indices], false_alarm_rate, source)
+            return calibrate_scores(predicted.prediction.scores[indices], false_alarm_rate, source, predicted.detector)
         except DataError:
             continue
     return None

@@ -197,3 +197,14 @@ def test_scaled_and_compressed_copies_are_found() -> None:
     found = find_duplicates(facts.hashes, samples.labels, facts.perceptual)
     assert found.first.tolist() == [*range(30), *range(10)]
     assert not found.exact.any()
+
+
+def test_images_that_a_person_told_apart_are_no_near_copies() -> None:
+    vectors = unit(3)
+    alike = perceptual(vectors[[0, 0, 0, 1]])
+    hashes, given = ["a", "b", "a", "c"], labels(0, 1, 0, 1)
+    together = find_duplicates(hashes, given, alike)
+    assert together.first.tolist() == [0, 0, 0, 3] and together.conflict.tolist() == [True, True, True, False]
+    told = find_duplicates(hashes, given, alike, apart=[2])
+    # The exact copy stays one, the near copy does not.
+    assert told.first.tolist() == [0, 1, 0, 3] and not told.conflict.any()

@@ -23,8 +23,8 @@ def test_classes_add_up_to_the_headline() -> None:
     told = told_rates(judge_labels(features, labels, 3), ("cat", "dog", "none"))
     assert [entry["class"] for entry in told["by_class"]] == ["cat", "dog", "none"]
     assert [entry["images"] for entry in told["by_class"]] == [40, 20, 0]
-    assert told["by_class"][2]["closed"] is None
-    for kind in ("closed", "open", "either"):
+    assert told["by_class"][2]["wrong"] is None
+    for kind in ("wrong", "foreign", "either"):
         parts = [entry["images"] * entry[kind]["estimate"] for entry in told["by_class"][:2]]
         assert sum(parts) / 60 == pytest.approx(told[kind]["estimate"])
         assert set(told[kind]) == {"estimate", "low", "high"}

@@ -129,15 +129,15 @@ def make_summary(table: AuditTable) -> dict[str, object]:
         {
             "class": name,
             "images": 5000 + 37 * at,
-            "closed": {"estimate": 0.08 + 0.012 * at, "low": 0.05 + 0.012 * at, "high": 0.11 + 0.015 * at},
-            "open": {"estimate": 0.09 - 0.006 * at, "low": 0.06 - 0.006 * at, "high": 0.12 - 0.006 * at},
+            "wrong": {"estimate": 0.08 + 0.012 * at, "low": 0.05 + 0.012 * at, "high": 0.11 + 0.015 * at},
+            "foreign": {"estimate": 0.09 - 0.006 * at, "low": 0.06 - 0.006 * at, "high": 0.12 - 0.006 * at},
         }
         for at, name in enumerate(CLASSES)
     ]
     return {
         "images": len(table),
         "counts": {kind: table.verdict.count(kind) for kind in dict.fromkeys(table.verdict)},
-        "rates": {"closed": rate, "open": foreign, "by_class": by_class},
+        "rates": {"wrong": rate, "foreign": foreign, "by_class": by_class},
         "threshold": 1.5,
         "map": {"kind": "tsne", "space": "features of the frozen network"},
         "notes": ["Two classes have fewer than 50 images; their rates are uncertain."],

@@ -248,6 +248,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
     )
     seen = visit(written(tmp_path, ReviewPage("Few", table, CLASSES, {}, None, lambda row: None)))
     seen.page.select_option("#group", "")
+    seen.page.select_option("#sort", "surest")
     numbers = [seen.text(f'.tile[aria-posinset="{place}"] .number') for place in (1, 2, 3, 4)]
     assert numbers == ["p < 0.001", "97 %", "p 0.08", "–"]
     labels = seen.tiles()
@@ -309,6 +310,7 @@ def test_members_of_a_conflict_stand_side_by_side(visit: Any, tmp_path: Path) ->
         duplicate_of=tuple(table.id[copies[row]] if row in copies else "" for row in range(12)),
     )
     seen = visit(written(tmp_path, ReviewPage("Copies", table, CLASSES, {}, None, lambda row: None)))
+    seen.page.select_option("#sort", "surest")
     for group in ("class", "", "suggested"):
         seen.page.select_option("#group", group)
         places = [next(row for row in range(12) if f"_{row:05d}" in label) for label in seen.tiles()]
@@ -546,6 +548,7 @@ def test_says_how_many_have_no_thumbnail(visit: Any, tmp_path: Path) -> None:
     seen.page.click("#tab-review")
     seen.page.click("#show-all")
     seen.page.locator(".chip", has_text="clean").click()
+    seen.page.select_option("#sort", "surest")
     assert seen.page.locator(".tile .picture.none").count() > 0
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from audit.page.page_samples import CLASSES, make_table
-from audit.page.page_visits import ROWS
+from audit.page.page_samples import CLASSES, make_page, make_table
+from audit.page.page_visits import ROWS, written
 
 pytestmark = pytest.mark.slow
 DOUBTS = ("mislabelled", "foreign", "duplicate conflict")
@@ -168,10 +169,42 @@ def test_reset_restores_the_start(visit: Any, usual: Path) -> None:
 
 
 def test_needs_a_look_first_follows_the_order_of_the_table(visit: Any, usual: Path) -> None:
-    from lond.audit.page.columns import suspicion_order
+    from lond.audit.page.columns import need_order
 
     seen, table = visit(usual), make_table(ROWS)
-    order = [row for row in suspicion_order(table) if table.verdict[row] in DOUBTS[:2]][:8]
+    order = [row for row in need_order(table) if table.verdict[row] in DOUBTS[:2]][:8]
     for conflict in seen.page.locator("#chips .chip", has_text="duplicate").all():
         conflict.click()
     assert [label.split(",")[0] for label in seen.tiles()[:8]] == [table.id[row].split("/")[1] for row in order]
+
+
+def test_decisions_of_an_earlier_look_are_there_and_stay_forgotten(visit: Any, tmp_path: Path) -> None:
+    page = make_page(60)
+    wrong, clean = page.table.verdict.index("mislabelled"), page.table.verdict.index("clean")
+    words = ["relabel" if row == wrong else "keep" if row == clean else "" for row in range(60)]
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, decided=tuple(words)))))
+    rows = seen.download("#download-decided")[1]
+    assert [(row["id"], row["decision"]) for row in rows] == [
+        (page.table.id[row], words[row]) for row in sorted((wrong, clean))
+    ]
+    told = {row["id"]: row["new_label"] for row in rows}
+    assert told[page.table.id[wrong]] == page.table.suggested_label[wrong]
+    assert told[page.table.id[clean]] == page.table.label[clean]
+    # The order puts decided images last, and the page says that this is a second look.
+    seen.page.click("#show-all")
+    assert page.table.id[wrong].split("/")[1] not in [label.split(",")[0] for label in seen.tiles()[:8]]
+    assert "This is a second look" in str(seen.page.text_content("#panel-about"))
+    seen.page.click("#open-decisions")
+    seen.page.click("#clear")
+    seen.page.wait_for_timeout(400)
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert "no image yet" in str(seen.page.text_content("#decisions-text"))
+
+
+def test_the_order_explains_itself(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    seen.page.locator("#order-word .term").hover()
+    assert seen.text("#explanation").startswith("The least sure verdicts come first")
+    seen.page.click("#tab-map")
+    assert not seen.page.is_visible("#order-word")

@@ -14,9 +14,9 @@ from lond.audit.page.columns import (
     encode_columns,
     encode_positions,
     flag_column,
+    need_order,
     plain_json,
     sureness,
-    suspicion_order,
     table_key,
     text_column,
 )
@@ -73,16 +73,17 @@ def test_sureness_is_the_confidence_or_that_of_an_older_audit() -> None:
         p_value=(0.01, 0.01, 0.5, 0.5),
     )
     np.testing.assert_allclose(sureness(table), [0.99, 0.2, 0.3, 0.4], rtol=1e-6)
-    assert suspicion_order(table) == [0, 2, 1, 3]
+    assert need_order(table) == [1, 2, 3, 0]
 
 
-def test_doubtful_clean_images_come_before_sure_ones_and_unreadable_last() -> None:
+def test_the_least_sure_come_first_then_decided_and_unreadable_ones() -> None:
     table = replace(
         make_table(5),
         verdict=("unreadable", "clean", "clean", "unlabelled", "duplicate conflict"),
         confidence=(math.nan, 0.9, 0.4, 0.5, math.nan),
     )
-    assert suspicion_order(table) == [4, 3, 2, 1, 0]
+    assert need_order(table) == [2, 3, 1, 4, 0]
+    assert need_order(replace(table, decided=("", "", "keep", "", "accept"))) == [3, 1, 2, 4, 0]
 
 
 def test_numbers_are_little_endian_and_texts_are_coded_where_that_is_shorter() -> None:
@@ -103,7 +104,7 @@ def test_flags_are_bits_of_their_names() -> None:
 def test_ranks_invert_the_order() -> None:
     table = make_table(50)
     rank = numbers(encode_columns(table, CLASSES)["rank"])
-    assert [int(rank[row]) for row in suspicion_order(table)] == list(range(50))
+    assert [int(rank[row]) for row in need_order(table)] == list(range(50))
 
 
 def test_json_can_stand_in_a_script() -> None:

@@ -15,7 +15,7 @@ import pytest
 from audit.page.page_samples import CLASSES, HOSTILE, make_page, make_table, numbers, texts
 from PIL import Image
 
-from lond.audit.page.columns import suspicion_order
+from lond.audit.page.columns import need_order
 from lond.audit.page.sprites import SIDES
 from lond.audit.page.write import SCRIPTS, PageSize, ReviewPage, write_page
 from lond.errors import DataError
@@ -123,9 +123,7 @@ def test_most_suspicious_images_come_first_where_not_all_fit(tmp_path: Path) -> 
     size = write_page(tmp_path / "page.html", page, max_bytes=350_000)
     assert size.side == SIDES[-1] and 0 < size.thumbnails < 600 and 250_000 < size.bytes <= 350_000
     slots = numbers(read(tmp_path / "page.html")[1]["sprites"]["slots"])
-    assert [row for row in suspicion_order(page.table) if slots[row] >= 0] == suspicion_order(page.table)[
-        : size.thumbnails
-    ]
+    assert [row for row in need_order(page.table) if slots[row] >= 0] == need_order(page.table)[: size.thumbnails]
 
 
 def test_table_that_does_not_fit_says_what_to_do(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,6 +65,7 @@ def find_duplicates(
     perceptual: PerceptualHashes | None = None,
     settings: NearSettings = NEAR,
     features: Tensor | None = None,
+    apart: Collection[int] = (),
 ) -> DuplicateGroups:
     """Return the groups of images that repeat each other, directly or through others.
 
@@ -74,6 +75,7 @@ def find_duplicates(
         perceptual: hashes of how the images look; without them only exact copies are found.
         settings: when two images are near copies.
         features: ``(N, D)`` of a frozen network, which those of near copies must share; asked only if given.
+        apart: places of images of which a person said that they repeat no other; only their exact copies do.
 
     Raises:
         DataError: the parts differ in length.
@@ -83,6 +85,11 @@ def find_duplicates(
     one, other = torch.arange(len(hashes)), twins
     if perceptual is not None:
         near = near_pairs(twins, hashes, perceptual, settings, features)
+        if apart:
+            alone = torch.zeros(len(hashes), dtype=torch.bool)
+            alone[twins[list(apart)]] = True
+            together = ~(alone[twins[near[0]]] | alone[twins[near[1]]])
+            near = near[0][together], near[1][together]
         one, other = torch.cat([one, near[0]]), torch.cat([other, near[1]])
     roots = connected_components(len(hashes), one, other)
     labelled = labels.cpu() != UNLABELLED

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lond.audit.judge.rates import known_scores
 from lond.config import RunConfig
+from lond.crossfit.decided import taught_labels
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.judgement import Judgement, judge_labels
 from lond.data.split import take
@@ -72,6 +73,8 @@ class Learning:
     networks: bool = False
     """Whether images are judged by networks trained as ``config`` says, in place of linear heads on the features."""
     model: bool = True
+    decided: Tensor | None = None
+    """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
 
 
 def learn(
@@ -100,12 +103,15 @@ def learn(
     """
     labels, seed = samples.labels, config.train.seed
     division = fold_of(labels, how.folds or usual_folds(labels, how.networks), seed, how.together)
-    trainings = _Trainings(samples, division, config, folder, runtime, show_progress)
+    taught = samples.with_labels(taught_labels(labels, how.decided), samples.true_labels)
+    trainings = _Trainings(taught, division, config, folder, runtime, show_progress)
     logits, scores, rows = None, torch.empty(0), torch.empty(0, dtype=torch.long)
     if how.networks:
         logits, scores = trainings.unseen()
         rows = torch.arange(len(samples))
-    judgement = judge_labels(features, labels, samples.num_classes, folds=division, unseen_logits=logits)
+    judgement = judge_labels(
+        features, labels, samples.num_classes, folds=division, unseen_logits=logits, decided=how.decided
+    )
     near = judgement.evidence.near.indices
     if how.shown_neighbours > near.shape[1]:
         unit = F.normalize(judgement.features, dim=1)

@@ -11,8 +11,8 @@ from lond.crossfit.chances import CLEAN
 from lond.crossfit.judgement import Judgement
 from lond.crossfit.rates import EstimatedRate
 
-KINDS = {"closed": "wrong", "open": "foreign", "either": "either"}
-"""Name in the summary -> name of the rate."""
+KINDS = ("wrong", "foreign", "either")
+"""The rates that a summary tells."""
 
 
 def told_rates(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def told_rates(judgement: Judgement, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _plain(rates: dict[str, EstimatedRate]) -> dict[str, Any]:
-    return {kind: rates[name]._asdict() if name in rates else None for kind, name in KINDS.items()}
+    return {kind: rates[kind]._asdict() if kind in rates else None for kind in KINDS}
 
 
 def known_scores(judgement: Judgement, scores: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:

@@ -18,16 +18,6 @@ from lond.types import Verdict
 EncodedColumn = dict[str, Any]
 """JSON of one column; ``type`` says which kind."""
 
-_ATTENTION = {
-    Verdict.MISLABELLED: 0,
-    Verdict.FOREIGN: 0,
-    Verdict.DUPLICATE_CONFLICT: 0,
-    Verdict.UNLABELLED: 1,
-    Verdict.CLEAN: 2,
-    Verdict.UNREADABLE: 3,
-}
-"""Verdict -> how late its images get their thumbnails."""
-
 
 def plain_json(value: object) -> str:
     """Return JSON that may stand inside a script element: ASCII, without ``<``, ``>``, ``&`` and NaN."""
@@ -58,9 +48,10 @@ def encode_columns(table: AuditTable, class_names: Sequence[str]) -> dict[str, A
         "duplicate_of": array_column(rows.place(name) for name in table.duplicate_of),
         "neighbours": array_column(neighbours) | {"width": width},
         "copy": text_column(table.copy, always_codes=True),
+        "decided": text_column(table.decided, always_codes=True),
         "quality": flag_column(table.quality),
         "sureness": array_column(sureness(table)),
-        "rank": array_column(np.argsort(suspicion_order(table)).astype(np.int32)),
+        "rank": array_column(np.argsort(need_order(table)).astype(np.int32)),
     }
     columns |= {name: array_column(np.asarray(getattr(table, name), dtype=np.float32)) for name in NUMBERS}
     return columns | {"strangers": rows.strangers}
@@ -113,23 +104,25 @@ def sureness(table: AuditTable) -> NDArray[np.float32]:
     return np.where(foreign & np.isnan(confidence), 1 - p_value, confidence).astype(np.float32)
 
 
-def suspicion_order(table: AuditTable) -> list[int]:
-    """Return all rows, those first that a person should see first: the surest doubts, then the least sure clean."""
+def need_order(table: AuditTable) -> list[int]:
+    """Return all rows, those first of which a decision would mend and teach most: the least sure verdicts.
 
-    def key(row: int) -> tuple[int, float, int]:
-        group = _ATTENTION.get(Verdict(table.verdict[row]), 1) if table.verdict[row] in set(Verdict) else 1
-        value = float(sure[row])
-        signed = value if table.verdict[row] == Verdict.CLEAN else -value
-        return group, math.inf if math.isnan(value) else signed, row
-
+    A verdict is wrong as often as it is unsure. Images that nothing is known of come late, then those that a person
+    decided on before, unreadable ones last.
+    """
     sure = sureness(table)
-    return sorted(range(len(table)), key=key)
+    unreadable = np.asarray([verdict == Verdict.UNREADABLE for verdict in table.verdict], dtype=bool)
+    decided = np.asarray([bool(word) for word in table.decided], dtype=bool)
+    group = 2 * unreadable + np.where(decided, 1, 0)
+    order: list[int] = np.lexsort((np.arange(len(table)), np.nan_to_num(sure, nan=np.inf), group)).tolist()
+    return order
 
 
 def table_key(table: AuditTable) -> str:
     """Return a short hash that changes with the images, their labels or what is said about them."""
     digest = hashlib.sha256()
-    for column in (table.id, table.label, table.verdict, table.suggested_label):
+    before = (table.decided,) if any(table.decided) else ()
+    for column in (table.id, table.label, table.verdict, table.suggested_label, *before):
         digest.update(json.dumps(column).encode())
     return digest.hexdigest()[:20]
 

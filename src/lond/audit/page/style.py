@@ -9,8 +9,11 @@ from typing import Any
 
 from lond.types import Verdict
 
-RATES = {"closed": ("wrong labels", Verdict.MISLABELLED), "open": ("foreign images", Verdict.FOREIGN)}
+RATES = {"wrong": ("wrong labels", Verdict.MISLABELLED), "foreign": ("foreign images", Verdict.FOREIGN)}
 """Estimated rate in a summary -> what it is a share of, and the verdict whose style it has."""
+
+OLDER = {"wrong": "closed", "foreign": "open"}
+"""Name of a rate -> its name in summaries of version 0.1."""
 
 
 def sure_text(share: float, verdict: str = "") -> str:
@@ -39,8 +42,8 @@ class Rate:
 
 
 def read_rate(rates: object, kind: str) -> Rate | None:
-    """Return the rate "closed" or "open" of a part of a summary, None if it was not estimated."""
-    entry = rates.get(kind) if isinstance(rates, Mapping) else None
+    """Return the rate "wrong" or "foreign" of a part of a summary, None if it was not estimated."""
+    entry = rates.get(kind, rates.get(OLDER.get(kind, kind))) if isinstance(rates, Mapping) else None
     estimate = _number(entry.get("estimate")) if isinstance(entry, Mapping) else None
     if entry is None or estimate is None:
         return None

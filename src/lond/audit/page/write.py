@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from lond.audit.page.columns import encode_columns, encode_positions, plain_json, suspicion_order, table_key
+from lond.audit.page.columns import encode_columns, encode_positions, need_order, plain_json, table_key
 from lond.audit.page.sprites import SIDES, Sprites, make_sprites, no_sprites
 from lond.audit.table import AuditTable
 from lond.errors import DataError
@@ -36,7 +36,7 @@ class ReviewPage:
     """What the page shows about the N images of a table.
 
     ``summary`` is plain JSON and every part of it may be missing: ``images``, ``counts`` (verdict -> number),
-    ``rates`` (``closed`` and ``open``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
+    ``rates`` (``wrong`` and ``foreign``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
     ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``.
     ``positions`` is a map, one point per row. ``thumbnails`` gives the small picture of a row, or None.
     """
@@ -61,8 +61,8 @@ class PageSize:
 def write_page(path: Path, page: ReviewPage, *, max_bytes: int = 40_000_000) -> PageSize:
     """Write the page, atomically.
 
-    The thumbnails are as large as ``max_bytes`` allows; where even the smallest do not all fit, the most suspicious
-    images get theirs first and the page says how many have none.
+    The thumbnails are as large as ``max_bytes`` allows; where even the smallest do not all fit, the images that
+    most need a look get theirs first and the page says how many have none.
 
     Raises:
         DataError: the table alone takes more than ``max_bytes``.
@@ -77,7 +77,7 @@ def write_page(path: Path, page: ReviewPage, *, max_bytes: int = 40_000_000) -> 
             f"the page's table alone takes {bare / 1e6:.1f} MB of the {max_bytes / 1e6:.1f} MB allowed: "
             "allow a larger page or audit the images in parts"
         )
-    sprites = make_sprites(suspicion_order(page.table), page.thumbnails, budget=max_bytes - bare - _SLACK)
+    sprites = make_sprites(need_order(page.table), page.thumbnails, budget=max_bytes - bare - _SLACK)
     content = _render(page.title, payload, sprites)
     write_atomically(path, content)
     return PageSize(len(content), sprites.count, sprites.side)

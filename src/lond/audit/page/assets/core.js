@@ -38,6 +38,8 @@ const neighbours = numbersOf(columns.neighbours);
 const neighbourWidth = columns.neighbours.width;
 const rank = numbersOf(columns.rank);
 const copyOf = textsOf(columns.copy);
+// What a person had decided before this look, "" for nothing.
+const decidedBefore = textsOf(columns.decided);
 const qualityNames = columns.quality.values;
 const qualityBits = numbersOf(columns.quality.bits);
 const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));

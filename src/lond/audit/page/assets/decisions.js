@@ -19,6 +19,13 @@ let storageWorks = true;
 let saveTimer = 0;
 let unsaved = false;
 
+// Decisions of an earlier look came with the table; the verdict, and the suggestion of a new label, follow them.
+function valueBefore(row) {
+  const code = CODES.indexOf(decidedBefore(row));
+  return code > 0 ? { code, to: code === RELABEL ? suggested[row] : NONE, alone: 0 } : null;
+}
+const hasDecidedBefore = columns.decided.values.some((word) => word !== "");
+
 const isDecided = (row) => decisions[row] > 0 || apart[row] > 0;
 
 // The label after the decisions; NONE where the image leaves the set.
@@ -110,7 +117,7 @@ function save() {
     if (decisions[row] === RELABEL) kept.names[row] = labels[chosen[row]];
   }
   try {
-    if (decided) localStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
+    if (decided || hasDecidedBefore) localStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
     else localStorage.removeItem(STORAGE_KEY);
     unsaved = false;
   } catch {
@@ -138,7 +145,10 @@ function restore() {
   } catch {
     storageFails();
   }
-  for (let row = 0; row < N; row += 1) if (isDecided(row)) put(row, { code: 0, to: NONE, alone: 0 });
+  for (let row = 0; row < N; row += 1) {
+    const before = text === null && hasDecidedBefore ? valueBefore(row) : null;
+    if (before || isDecided(row)) put(row, before || { code: 0, to: NONE, alone: 0 });
+  }
   try {
     const kept = JSON.parse(text || '{"rows":[]}');
     const isRow = (row) => Number.isInteger(row) && row >= 0 && row < N;

@@ -221,6 +221,7 @@ function setUpFilters() {
   $("filter-text").addEventListener("change", settleFilters);
   $("sort").addEventListener("change", (event) => { arrangement.sort = event.target.value; refresh(); });
   $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
+  $("order-word").append(term("Sort", "order"));
   $("reset").addEventListener("click", reset);
   $("show-all").addEventListener("click", showAll);
   const kept = keptView();

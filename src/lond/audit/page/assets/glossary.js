@@ -7,6 +7,7 @@ const WORDS = {
   "negative margin": "How far the classifier stands behind the given label. Low: no class claims the image.",
   "wrong score": "The chance that the label is wrong, though the image belongs to a class.",
   "foreign score": "The chance that the image belongs to no class. Larger is more foreign.",
+  order: "The least sure verdicts come first, whatever they say: they are wrong most often, and a decision on them teaches most when the set is judged again. Images that you decided on before come last.",
   known: "Images that belong to one of the classes, whatever their label says.",
   doubts: "Images judged mislabelled, foreign or duplicate conflict. You may decide on any other image as well.",
   interval: "With the usual chance of error, 5 %, the true rate lies in this range.",

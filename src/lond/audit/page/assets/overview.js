@@ -152,10 +152,13 @@ function aboutLines() {
   const lines = [
     "This page is one file. It loads nothing from a network and sends nothing; a policy inside it forbids both.",
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
-    sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because the most suspicious come first and the file is bounded or the picture was not to be had` : ""}.`,
+    sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because those that most need a look come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
     "The percentage of an image is the confidence of its verdict: how likely the suggested label is the true one, or how likely the image is foreign.",
+    `The list begins with what most needs a look. ${WORDS.order}`,
     "Doubts are the images judged mislabelled, foreign or duplicate conflict; the list shows them at first, and the progress at the top counts them. You may decide on any other image as well.",
+    ...(hasDecidedBefore ? ["This is a second look: decisions that you had made before are kept and marked, and the other images were judged again with what they taught."] : []),
+    "To judge again with your decisions, download them and run lond audit with --decisions decisions.csv.",
     "Decisions are kept in this browser under a fingerprint of the table. They leave it only when you download them.",
   ];
   return lines.map((text) => make("p", { text }));

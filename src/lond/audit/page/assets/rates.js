@@ -1,9 +1,12 @@
 // Estimated rates with their intervals, all on one axis from 0 to 100 %.
 
 const isRate = (rate) => rate && Number.isFinite(rate.estimate);
+// Summaries of older versions call the rates otherwise.
+const OLDER_KINDS = { wrong: "closed", foreign: "open" };
+const rateIn = (rates, kind) => rates[kind] ?? rates[OLDER_KINDS[kind]];
 const RATE_KINDS = [
-  { kind: "closed", verdict: "mislabelled", name: "Wrong labels", among: "among all images", colour: "--mislabelled" },
-  { kind: "open", verdict: "foreign", name: "Foreign images", among: "among all images", colour: "--foreign" },
+  { kind: "wrong", verdict: "mislabelled", name: "Wrong labels", among: "among all images", colour: "--mislabelled" },
+  { kind: "foreign", verdict: "foreign", name: "Foreign images", among: "among all images", colour: "--foreign" },
 ];
 // An interval wider than this says nothing that a person could use.
 const WIDEST = 0.5;
@@ -42,10 +45,10 @@ const amongWords = (among) => (among.includes("known") ? ["among ", term("known"
 function rateSection() {
   const rates = summary.rates;
   const byGiven = asList(rates?.by_class);
-  if (!rates || (!isRate(rates.closed) && !isRate(rates.open) && !byGiven.length)) return null;
+  if (!rates || (!RATE_KINDS.some(({ kind }) => isRate(rateIn(rates, kind))) && !byGiven.length)) return null;
   const line = ({ kind, verdict: name, name: title, among, colour }) => make("div", { class: "rate" },
     make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", {}, " ", ...amongWords(among)))),
-    interval(rates[kind], colour), rateText(rates[kind]));
+    interval(rateIn(rates, kind), colour), rateText(rateIn(rates, kind)));
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
   const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."), overall);
   if (byGiven.length) section.append(rateTable(byGiven));
@@ -54,7 +57,7 @@ function rateSection() {
 
 function rateTable(byGiven) {
   const cell = (entry, { kind, name, colour }) => make("td", {},
-    make("div", { class: "with-track", "data-name": name }, interval(entry[kind], colour), rateText(entry[kind])));
+    make("div", { class: "with-track", "data-name": name }, interval(rateIn(entry, kind), colour), rateText(rateIn(entry, kind))));
   const nameOfClass = (entry) => {
     const code = labels.indexOf(String(entry.class));
     const text = { dir: "auto", text: show(entry.class, 60), title: show(entry.class, 200) };

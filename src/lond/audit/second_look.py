@@ -1,0 +1,123 @@
+"""A second look: a person's decisions about some images, taken as truth when all others are judged again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels
+from lond.errors import DataError
+from lond.types import Samples, Verdict
+
+Decisions = Path | str | Mapping[str, ReviewDecision]
+"""A CSV file of the page, or id -> decision."""
+
+FEW = 5
+"""Ids that an error names."""
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """What a person decided about N images.
+
+    ``truth`` ``(N,)`` is the true class of an image, -1 if it is foreign, -2 if that is not decided. ``words`` are the
+    decisions, "" where there is none; a rejected suggestion is a decision that tells no truth. ``apart`` are places of
+    images that repeat no other image, ``notes`` what a person should know.
+    """
+
+    truth: Tensor
+    words: tuple[str, ...]
+    apart: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> int:
+        """Number of decided images."""
+        return sum(map(bool, self.words))
+
+    @property
+    def key(self) -> str:
+        """A short text that other decisions do not have."""
+        content = json.dumps([self.truth.tolist(), self.words, sorted(self.apart)])
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+    def labels(self, given: Tensor) -> Tensor:
+        """Return the labels ``(N,)`` after the decisions; foreign images have none."""
+        return taught_labels(given, self.truth)
+
+    def verdict(self, place: int, label: int) -> Verdict | None:
+        """Return what a person's decision says about the image at a place and its given label; None if nothing."""
+        truth = int(self.truth[place])
+        if truth == NO_CLASS:
+            return Verdict.FOREIGN
+        if truth == UNDECIDED:
+            return Verdict.CLEAN if self.words[place] == Choice.REJECT and label >= 0 else None
+        if label < 0:
+            return Verdict.UNLABELLED
+        return Verdict.CLEAN if truth == label else Verdict.MISLABELLED
+
+    def among_copies(self, hashes: Sequence[str]) -> SecondLook:
+        """Return the same with one truth for exact copies of a picture, by content hashes; none where they differ."""
+        told: dict[str, set[int]] = {}
+        for text, truth in zip(hashes, self.truth.tolist(), strict=True):
+            if text and truth != UNDECIDED:
+                told.setdefault(text, set()).add(truth)
+        truth, words = self.truth.clone(), list(self.words)
+        for place, text in enumerate(hashes):
+            if text in told and len(told[text]) == 1:
+                truth[place] = min(told[text])
+            elif text in told:
+                truth[place], words[place] = UNDECIDED, ""
+        split = sum(len(each) > 1 for each in told.values())
+        note = f"exact copies of {split} image(s) were decided differently; they count as undecided"
+        return replace(self, truth=truth, words=tuple(words), notes=(*self.notes, *([note] if split else [])))
+
+
+def second_look(decisions: Decisions, samples: Samples) -> SecondLook:
+    """Return what decisions say about samples.
+
+    Raises:
+        DataError: they name other images, or labels that are no class.
+    """
+    found = decisions if isinstance(decisions, Mapping) else read_decisions(Path(decisions))
+    apart: Collection[str] = () if isinstance(decisions, Mapping) else read_not_copies(Path(decisions))
+    places = {name: place for place, name in enumerate(samples.ids)}
+    strange = sorted({*found, *apart} - places.keys())
+    if strange:
+        raise DataError(f"the decisions name images that {samples.origin} does not hold: {_few(strange)}")
+    names = {name: number for number, name in enumerate(samples.class_names)}
+    new = sorted({each.label for each in found.values() if each.label is not None} - names.keys())
+    if new:
+        raise DataError(f"the decisions give labels that are no class of {samples.origin}: {_few(new)}; correct them")
+    truth = torch.full((len(samples),), UNDECIDED)
+    words = [""] * len(samples)
+    for name, decision in found.items():
+        place = places[name]
+        truth[place] = _truth(decision, int(samples.labels[place]), names)
+        if int(truth[place]) != UNDECIDED or decision.choice == Choice.REJECT:
+            words[place] = str(decision.choice)
+    return SecondLook(truth, tuple(words), frozenset(places[name] for name in apart))
+
+
+def _truth(decision: ReviewDecision, given: int, names: Mapping[str, int]) -> int:
+    """Return the class that a decision says an image is of; -1 if it is foreign, -2 if that is not said."""
+    if decision.label is not None:
+        return names[decision.label]
+    accepts = decision.choice == Choice.ACCEPT
+    if decision.choice == Choice.FOREIGN or (accepts and decision.verdict == Verdict.FOREIGN):
+        return NO_CLASS
+    if decision.choice == Choice.KEEP or (accepts and decision.verdict == Verdict.CLEAN):
+        return given if given >= 0 else UNDECIDED
+    return UNDECIDED
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(repr(name[:80]) for name in names[:FEW]) + more

@@ -1,0 +1,111 @@
+"""Chances recalibrated by what a person decided, by small logistic fits on the decided images.
+
+Each fit begins at the chances as they are and is drawn back to them, so that a few decisions change little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG, ChanceTable, bounded_logit, chances, confidence
+from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels, taught_weights
+from lond.crossfit.evidence import LabelEvidence
+from lond.crossfit.heads import fit_softmax
+
+OFFSET_CAUTION, SLOPE_CAUTION = 2.0, 4.0
+"""Weights of half the squared change of an offset and of a slope, beside the sum of the losses."""
+
+FEWEST_FOREIGN = 3
+"""Decided foreign images from which on a head learns to know more of them."""
+
+STEPS = 30
+"""Newton's steps of a fit, each of at most 1 in every coefficient."""
+
+
+def truth_of(labels: Tensor, decided: Tensor) -> Tensor:
+    """Return what is true of given labels ``(N,)``: ``CLEAN``, ``WRONG`` or ``OUTSIDE``; for decided images only."""
+    known = torch.where((decided == labels) | (labels < 0), CLEAN, WRONG)
+    return torch.where(decided == NO_CLASS, OUTSIDE, known)
+
+
+def fit_near(inputs: Tensor, truth: Tensor, start: Tensor, caution: Tensor) -> Tensor:
+    """Return coefficients ``(D, K)`` of a multinomial logistic fit that is drawn towards where it starts.
+
+    Args:
+        inputs: ``(M, D)``.
+        truth: ``(M,)`` from 0 to K; the logit of 0 is fixed at 0.
+        start: ``(D, K)``.
+        caution: ``(D,)`` weight of half the squared change of each input's coefficients.
+    """
+    inputs, start, caution = inputs.double(), start.double(), caution.double()
+    width, kinds = start.shape
+    actual = F.one_hot(truth, kinds + 1).double()[:, 1:]
+    found = start.clone()
+    for _ in range(STEPS):
+        said = torch.softmax(F.pad(inputs @ found, (1, 0)), dim=1)[:, 1:]
+        slope = inputs.T @ (actual - said) - caution[:, None] * (found - start)
+        spread = torch.diag_embed(said) - said[:, :, None] * said[:, None, :]
+        curve = torch.einsum("mi,mkl,mj->kilj", inputs, spread, inputs).reshape(kinds * width, kinds * width)
+        curve = curve + torch.diag(caution.repeat(kinds))
+        found = found + torch.linalg.solve(curve, slope.T.reshape(-1)).reshape(kinds, width).T.clamp(-1, 1)
+    return found.float()
+
+
+def foreign_odds(features: Tensor, found: LabelEvidence, labels: Tensor, decided: Tensor, folds: Tensor) -> Tensor:
+    """Return out-of-fold log-odds ``(N,)`` of a head that knows the decided foreign images as one more class.
+
+    They are moved and scaled to mean 0 and deviation 1: most foreign images still pass for known ones there.
+    """
+    classes, taught = found.log_chances.shape[1], taught_labels(labels, decided)
+    targets = F.one_hot(torch.where(decided == NO_CLASS, classes, taught.clamp_min(0)), classes + 1).float()
+    weights = taught_weights(found.log_chances, taught, decided)
+    logits = fit_softmax(features, targets * weights[:, None], folds).unseen(features, folds)
+    odds = logits[:, -1] - logits[:, :-1].logsumexp(dim=1)
+    return (odds - odds.mean()) / odds.std().clamp_min(1e-6)
+
+
+def recalibrated(
+    features: Tensor, found: LabelEvidence, labels: Tensor, decided: Tensor, folds: Tensor, table: ChanceTable
+) -> tuple[LabelEvidence, Tensor, Tensor]:
+    """Return evidence, chances ``(N, 3)`` and confidence of suggestions ``(N,)`` with what the decisions taught.
+
+    Where a person decided, they are certain, and the suggestion is the decided class.
+
+    Args:
+        features: ``(N, D)`` as ``Preparation`` returns them.
+        found: the evidence on the given labels, gathered with the decisions.
+        labels: ``(N,)`` given labels; negative = none.
+        decided: ``(N,)``, see ``lond.crossfit.decided``.
+        folds: ``(N,)`` in which part an image is judged.
+        table: coefficients of the chances.
+    """
+    known = decided != UNDECIDED
+    likely = chances(found, table)
+    sure = confidence(found, likely[:, WRONG], table)
+    logs = likely.clamp_min(1e-6).log()
+    columns = [torch.ones(len(labels)), logs[:, WRONG] - logs[:, CLEAN], logs[:, OUTSIDE] - logs[:, CLEAN]]
+    start, caution = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [OFFSET_CAUTION, SLOPE_CAUTION, SLOPE_CAUTION]
+    if int((decided == NO_CLASS).sum()) >= FEWEST_FOREIGN:
+        columns.append(foreign_odds(features, found, labels, decided, folds))
+        start.append([0.0, 0.0])
+        caution.append(OFFSET_CAUTION)
+    inputs = torch.stack(columns, dim=1)
+    asked = known & (labels >= 0)
+    fit = fit_near(inputs[asked], truth_of(labels[asked], decided[asked]), torch.tensor(start), torch.tensor(caution))
+    likely = torch.softmax(F.pad(inputs @ fit, (1, 0)), dim=1)
+    likely = torch.where(known[:, None], F.one_hot(truth_of(labels, decided), 3).to(likely), likely)
+    told = (decided >= 0) & (decided != found.label)
+    sure = torch.where(told, 1.0, recalibrated_confidence(sure, found.suggested == decided, asked))
+    return replace(found, suggested=torch.where(told, decided, found.suggested)), likely, sure
+
+
+def recalibrated_confidence(sure: Tensor, right: Tensor, asked: Tensor) -> Tensor:
+    """Return confidences ``(N,)`` fitted to whether suggestions were ``right`` ``(N,)`` where that was ``asked``."""
+    inputs = torch.stack([torch.ones(len(sure)), bounded_logit(sure)], dim=1)
+    caution = torch.tensor([OFFSET_CAUTION, SLOPE_CAUTION])
+    fit = fit_near(inputs[asked], right[asked].long(), torch.tensor([[0.0], [1.0]]), caution)
+    return torch.sigmoid(inputs @ fit).squeeze(1)

@@ -1,0 +1,97 @@
+"""Decisions of a person as truth: what they say, what they refuse, and an audit that follows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
+from audit.test_run import run
+from methods.tiny import tiny_samples
+
+import lond.frozen.read
+from lond.audit.correct.decisions import Choice, ReviewDecision
+from lond.audit.second_look import SecondLook, second_look
+from lond.crossfit.decided import NO_CLASS, UNDECIDED
+from lond.errors import DataError
+from lond.runs import load_run
+from lond.types import UNLABELLED, Verdict
+
+SAMPLES = tiny_samples(6, labels=torch.tensor([0, 1, 2, 0, 1, UNLABELLED]), truth=False)
+NAMES = SAMPLES.class_names
+
+
+def decided(**choices: ReviewDecision) -> SecondLook:
+    return second_look({SAMPLES.ids[int(place[1:])]: choice for place, choice in choices.items()}, SAMPLES)
+
+
+def test_every_decision_says_what_it_means() -> None:
+    look = decided(
+        _0=ReviewDecision(Choice.ACCEPT, "", "mislabelled", NAMES[1]),
+        _1=ReviewDecision(Choice.RELABEL, NAMES[2]),
+        _2=ReviewDecision(Choice.FOREIGN),
+        _3=ReviewDecision(Choice.KEEP),
+        _4=ReviewDecision(Choice.REJECT, "", "mislabelled", NAMES[0]),
+        _5=ReviewDecision(Choice.ACCEPT, "", "unlabelled", NAMES[0]),
+    )
+    assert look.truth.tolist() == [1, 2, NO_CLASS, 0, UNDECIDED, 0]
+    assert look.words == ("accept", "relabel", "foreign", "keep", "reject", "accept") and look.decided == 6
+    verdicts = [look.verdict(place, int(SAMPLES.labels[place])) for place in range(6)]
+    wrong = Verdict.MISLABELLED
+    assert verdicts == [wrong, wrong, Verdict.FOREIGN, Verdict.CLEAN, Verdict.CLEAN, Verdict.UNLABELLED]
+    assert look.labels(SAMPLES.labels).tolist() == [1, 2, NO_CLASS, 0, 1, 0]
+
+
+def test_accepted_verdicts_without_a_new_label() -> None:
+    look = decided(
+        _0=ReviewDecision(Choice.ACCEPT, "", "foreign"),
+        _1=ReviewDecision(Choice.ACCEPT, "", "clean", NAMES[1]),
+        _2=ReviewDecision(Choice.ACCEPT, "", "duplicate conflict"),
+    )
+    assert look.truth.tolist() == [NO_CLASS, 1, *[UNDECIDED] * 4]
+    assert look.words == ("accept", "accept", "", "", "", "") and look.verdict(3, 0) is None
+
+
+def test_exact_copies_share_the_truth_unless_they_contradict() -> None:
+    look = decided(_0=ReviewDecision(Choice.KEEP), _2=ReviewDecision(Choice.FOREIGN), _4=ReviewDecision(Choice.KEEP))
+    shared = look.among_copies(["a", "a", "b", "c", "b", ""])
+    assert shared.truth.tolist() == [0, 0, UNDECIDED, UNDECIDED, UNDECIDED, UNDECIDED]
+    assert shared.words == ("keep", "", "", "", "", "") and "1 image(s) were decided differently" in shared.notes[0]
+    assert look.key != shared.key
+
+
+def test_strange_images_and_labels_are_refused() -> None:
+    with pytest.raises(DataError, match="name images that .* does not hold: 'nobody'"):
+        second_look({"nobody": ReviewDecision(Choice.KEEP)}, SAMPLES)
+    with pytest.raises(DataError, match="no class of .*: 'zebra'"):
+        second_look({SAMPLES.ids[0]: ReviewDecision(Choice.RELABEL, "zebra")}, SAMPLES)
+
+
+def test_an_audit_follows_the_decisions_and_learns_from_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
+    write_folder(tmp_path / "images")
+    add_trouble(tmp_path / "images")
+    first = run(tmp_path / "images")
+    lines = ["id,decision,new_label,verdict,suggested_label"]
+    chosen = [*[name for name in first.table.id if "other_" in name][:8], "blue/blue_20.png", "red/red_30.png"]
+    for name in chosen:
+        lines.append(f"{name},{'foreign' if truth(name) == 'foreign' else 'keep'},,,")
+    (tmp_path / "decisions.csv").write_text("\n".join(lines) + "\n")
+    second = run(tmp_path / "images", decisions=tmp_path / "decisions.csv", folder=tmp_path / "heads")
+    rows = {row["id"]: row for row in second.table.rows()}
+    for name in chosen[:8]:
+        assert (rows[name]["verdict"], rows[name]["confidence"], rows[name]["decided"]) == ("foreign", 1, "foreign")
+    assert (rows["red/red_30.png"]["verdict"], rows["red/red_30.png"]["decided"]) == ("clean", "keep")
+    # The decision settles the conflict with an exact copy under another label.
+    copy = rows["red/elsewhere.png"]
+    assert (copy["verdict"], copy["suggested_label"], copy["decided"]) == ("mislabelled", "blue", "")
+    before = sum(row["verdict"] == "foreign" for row in first.table.rows() if truth_or_none(row["id"]) == "foreign")
+    after = sum(row["verdict"] == "foreign" for row in rows.values() if truth_or_none(row["id"]) == "foreign")
+    assert after >= max(before, 11)
+    look = second.summary["second_look"]
+    assert look["decided"] == 10 and load_run(tmp_path / "heads" / look["model"]).finished
+
+
+def truth_or_none(name: str) -> str:
+    return truth(name) if "_" in name else ""

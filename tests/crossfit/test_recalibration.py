@@ -1,0 +1,81 @@
+"""Chances fitted to what a person decided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from crossfit.test_judgement import world
+from scipy.optimize import minimize
+
+from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG
+from lond.crossfit.decided import NO_CLASS, UNDECIDED
+from lond.crossfit.judgement import judge_labels
+from lond.crossfit.recalibration import fit_near, recalibrated_confidence, truth_of
+
+
+def test_truth_of_given_labels() -> None:
+    labels, decided = torch.tensor([0, 1, 2, -2]), torch.tensor([0, 2, NO_CLASS, 1])
+    assert truth_of(labels, decided).tolist() == [CLEAN, WRONG, OUTSIDE, CLEAN]
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_the_fit_is_the_penalised_optimum(kinds: int) -> None:
+    random = np.random.default_rng(kinds)
+    inputs, truth = random.normal(size=(40, 3)), random.integers(0, kinds + 1, 40)
+    start, caution = random.normal(size=(3, kinds)), np.array([2.0, 4.0, 1.0])
+
+    def loss(flat: np.ndarray) -> float:
+        found = flat.reshape(3, kinds)
+        logits = np.concatenate([np.zeros((40, 1)), inputs @ found], axis=1)
+        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return float(-logs[np.arange(40), truth].sum() + 0.5 * (caution[:, None] * (found - start) ** 2).sum())
+
+    expected = minimize(loss, start.reshape(-1), tol=1e-10).x.reshape(3, kinds)
+    found = fit_near(*map(torch.tensor, (inputs, truth, start, caution)))
+    assert np.allclose(found.numpy(), expected, atol=1e-4)
+
+
+def test_without_decisions_nothing_moves() -> None:
+    start = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    assert torch.equal(fit_near(torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), start, torch.ones(2)), start)
+    sure = torch.tensor([0.2, 0.9])
+    none = torch.zeros(2, dtype=torch.bool)
+    assert torch.allclose(recalibrated_confidence(sure, none, none), sure, atol=1e-5)
+
+
+def test_suggestions_that_were_wrong_lower_the_others() -> None:
+    sure = torch.full((40,), 0.8)
+    asked = torch.arange(40) < 20
+    assert recalibrated_confidence(sure, torch.zeros(40, dtype=torch.bool), asked)[30] < 0.4
+    assert recalibrated_confidence(sure, torch.ones(40, dtype=torch.bool), asked)[30] > 0.8
+
+
+def test_decided_images_are_certain_and_teach_the_others() -> None:
+    features, given, true = world(foreign=60, wrong=40)
+    decided = torch.full_like(given, UNDECIDED)
+    rows = torch.randperm(len(given), generator=torch.Generator().manual_seed(1))[:120]
+    decided[rows] = true[rows]
+    before, said = judge_labels(features, given, 4), judge_labels(features, given, 4, decided=decided)
+    told = said.chances[rows]
+    assert told.max(dim=1).values.tolist() == [1.0] * 120
+    assert torch.equal(said.foreign[rows], true[rows] == -1)
+    assert torch.equal(said.wrong[rows], (true[rows] >= 0) & (true[rows] != given[rows]))
+    wrong = rows[(true[rows] >= 0) & (true[rows] != given[rows])]
+    assert torch.equal(said.evidence.suggested[wrong], true[wrong]) and bool((said.confidence[wrong] == 1).all())
+    rest = decided == UNDECIDED
+    truth = truth_of(given, true)
+    hits = [float((each.chances.argmax(dim=1) == truth)[rest].float().mean()) for each in (before, said)]
+    assert hits[1] >= hits[0]
+    assert float(said.chances[rest & (true == -1), OUTSIDE].mean()) > float(
+        before.chances[rest & (true == -1), OUTSIDE].mean()
+    )
+
+
+def test_targets_follow_the_decisions() -> None:
+    features, given, true = world()
+    decided = torch.full_like(given, UNDECIDED)
+    decided[0], decided[-1], decided[30] = true[0], NO_CLASS, given[30]
+    targets = judge_labels(features, given, 4, decided=decided).targets
+    assert targets[0].argmax() == true[0] and targets[0].sum() == 1
+    assert targets[-1].sum() == 0 and targets[30, given[30]] == 1
