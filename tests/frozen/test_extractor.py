@@ -10,7 +10,7 @@ import torch
 
 from lond.errors import ConfigError, MissingDependencyError
 from lond.frozen.extractor import Extractor, ExtractorSettings, chosen_route
-from lond.nets.efficientnet_lite import efficientnet_lite0
+from lond.nets.efficientnet_weights import efficientnet_lite
 
 IMAGES = torch.randint(0, 256, (3, 3, 40, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
 
@@ -27,7 +27,7 @@ def test_routes_agree() -> None:
 def test_features_are_those_of_the_network() -> None:
     images = IMAGES[:, :, :32, :32]
     found = Extractor(ExtractorSettings(size=32, route="torch"))(images)
-    net = efficientnet_lite0(pretrained=True).eval()
+    net = efficientnet_lite(pretrained=True).eval()
     with torch.no_grad():
         plain, mirrored = (net((x.float() - 127) / 128) for x in (images, images.flip(-1)))
     assert torch.allclose(found[:, 0], plain, atol=1e-4)
