@@ -56,7 +56,7 @@ def test_without_a_folder_the_users_own_is_taken(
     monkeypatch.setenv("LOND_CACHE", str(tmp_path / "file"))
     compile_openvino(network, 8)
     assert len(conversions) == 2
-    with pytest.raises(OSError):
+    with pytest.raises(NotADirectoryError):
         compile_openvino(network, 8, tmp_path / "file")
 
 

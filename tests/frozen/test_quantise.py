@@ -19,7 +19,7 @@ def test_calibration_images_are_always_the_same() -> None:
     first, again = calibration_images(24), calibration_images(24)
     assert len(first) == CALIBRATION_IMAGES
     assert all(part.shape == (1, 3, 24, 24) and part.dtype == np.float32 for part in first)
-    assert all(0 <= part.min() and part.max() <= 255 for part in first)
+    assert all(part.min() >= 0 and part.max() <= 255 for part in first)
     assert all(np.array_equal(one, other) for one, other in zip(first, again, strict=True))
     assert len({part.tobytes() for part in first}) == CALIBRATION_IMAGES
 

@@ -32,7 +32,7 @@ def reference(network: PixelNetwork, images: torch.Tensor) -> torch.Tensor:
         return network.module(x.float())
 
 
-@pytest.mark.parametrize("route", ["torch", "compiled", "openvino"])
+@pytest.mark.parametrize("route", ["torch", pytest.param("compiled", marks=pytest.mark.slow), "openvino"])
 @torch.no_grad()
 def test_every_route_gives_the_features_of_the_network(
     network: PixelNetwork, route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

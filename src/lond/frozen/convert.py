@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def compile_openvino(
         model = _converted(module, size, openvino)
         compiled = core.compile_model(quantised(model, size) if precision == "int8" else model, "CPU", hints)
         # Nobody asked for the user's own folder, so it need not be writable.
-        with suppress(OSError) if folder is None else suppress():
+        with suppress(OSError) if folder is None else nullcontext():
             _write(path, compiled)
     return compiled
 

@@ -81,7 +81,9 @@ class Extractor:
         self.device = torch.device(device)
         self.route = chosen_route(settings.route, self.device)
         if settings.precision == "int8" and self.route != "openvino":
-            raise ConfigError("the precision int8 needs OpenVINO on a CPU: pip install 'lond[audit]', accelerator 'cpu'")
+            raise ConfigError(
+                "the precision int8 needs OpenVINO on a CPU: pip install 'lond[audit]', accelerator 'cpu'"
+            )
         module, self.feature_size = frozen_backbone(settings)
         network = PixelNetwork(module, *normalisation(module))
         self._run = RUNNERS[self.route](network, settings.size, self.device, folder, settings.precision)
