@@ -1,6 +1,6 @@
 """How far the verdicts on labels depend on the frozen network: one view or two, eight-bit integers, larger networks.
 
-    python -m benchmarks.extraction_verdicts --data DIR [--features DIR] [--seeds 2] [--out FILE]
+    python -m benchmarks.extraction_verdicts --data DIR [--features DIR] [--networks NAMES] [--seeds 2] [--out FILE]
 
 ``--data`` holds what the noise bench needs (see docs/noise-bench.md). The same images, labels and folds for every
 network; noise that depends on images is made from the features of the first one. Features that ``--features`` holds
@@ -156,13 +156,13 @@ def features_of(name: str, pool: Pool, folder: Path | None) -> tuple[NDArray[np.
     return features, milliseconds
 
 
-def measure(data: Path, folder: Path | None, seeds: int) -> dict[str, Any]:
-    """Judge all cells by all networks."""
+def measure(data: Path, folder: Path | None, seeds: int, networks: list[str], out: Path | None) -> None:
+    """Judge all cells by all networks, and store the result after each."""
     pool = load_pool(data)
     first, _ = features_of("lite0", pool, folder)
     drawn = [(seed, cells_of(pool, first, seed)) for seed in range(seeds)]
     result: dict[str, Any] = {}
-    for name in NETWORKS:
+    for name in networks:
         features, milliseconds = features_of(name, pool, folder)
         lines = [{"cell": cell.name, "seed": seed} | judged(cell, features, seed) for seed, of in drawn for cell in of]
         columns = sorted({key for line in lines for key in line} - {"cell", "seed", "doubted"})
@@ -170,8 +170,7 @@ def measure(data: Path, folder: Path | None, seeds: int) -> dict[str, Any]:
         clean = [line["doubted"] for line in lines if line["cell"] == "clean16"]
         means["doubted_of_clean"] = round(float(np.mean(clean)), 2)
         result[name] = {"cpu_ms_an_image": round(milliseconds, 1), "mean": means, "cells": lines}
-        print(name, result[name]["cpu_ms_an_image"], means, flush=True)
-    return {"images": len(pool.true), "seeds": seeds, "machine": machine(), "networks": result}
+        store({"images": len(pool.true), "seeds": seeds, "machine": machine(), "networks": result}, out)
 
 
 def main() -> None:
@@ -179,11 +178,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--features", type=Path)
+    parser.add_argument("--networks", default=";".join(NETWORKS), help="names with semicolons between them")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    store(measure(options.data, options.features, options.seeds), options.out)
+    measure(options.data, options.features, options.seeds, options.networks.split(";"), options.out)
 
 
 if __name__ == "__main__":

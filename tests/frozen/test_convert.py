@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
+import lond.frozen.convert as module
 from lond.frozen.convert import compile_openvino, own_folder
 
-openvino = pytest.importorskip("openvino")
+pytest.importorskip("openvino")
 
 
 @pytest.fixture
@@ -25,13 +26,13 @@ def network() -> nn.Module:
 @pytest.fixture
 def conversions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
-    real = openvino.convert_model
+    real = module._converted
 
-    def counted(*arguments: object, **options: object) -> object:
+    def counted(network: nn.Module, size: int) -> object:
         calls.append(1)
-        return real(*arguments, **options)
+        return real(network, size)
 
-    monkeypatch.setattr(openvino, "convert_model", counted)
+    monkeypatch.setattr(module, "_converted", counted)
     return calls
 
 

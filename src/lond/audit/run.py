@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
+from lond.audit.earlier import usual_extractor
 from lond.audit.findings import Findings
 from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, Learning, learn, usual_folds
 from lond.audit.quality.oddities import find_oddities
@@ -48,7 +49,7 @@ NOWHERE = (math.nan, math.nan)
 class AuditSettings:
     """How an audit is made."""
 
-    extractor: ExtractorSettings = ExtractorSettings()
+    extractor: ExtractorSettings = ExtractorSettings(mirrored=False)
     train: TrainingKind = "heads"
     """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
     epochs: int = 0
@@ -95,7 +96,7 @@ def audit(
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
         embeddings: your own features for the images of the source, in place of a frozen network's: a file, or an array
             ``(N, D)`` in the order of the images.
-        settings: how.
+        settings: how; None = as usual, with the views that the runs in ``folder`` learned from, if it holds any.
         cache: folder of computed features, used again next time; None keeps them for this call only.
         folder: where a model for new images is trained, and resumed from; None trains none.
         runtime: device and threads.
@@ -105,7 +106,8 @@ def audit(
     Raises:
         DataError: the source cannot be audited.
     """
-    settings, runtime, options = settings or AuditSettings(), runtime or RuntimeSettings(), read or ReadOptions()
+    settings = settings or AuditSettings(usual_extractor(folder))
+    runtime, options = runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
     if embeddings is not None and isinstance(samples.pixels, FeaturePixels):

@@ -178,6 +178,7 @@ class EncodedImage:
         self.content = content
         self.max_pixels = max_pixels
         self._decoded: dict[tuple[tuple[int, int], int], Image.Image] = {}
+        self._asked: dict[int | None, Image.Image] = {}
 
     def content_hash(self) -> str:
         """Return the SHA-256 of the bytes."""
@@ -207,7 +208,9 @@ class EncodedImage:
         if not self.content:
             raise UnreadableImage("empty file (0 bytes)")
         try:
-            return self._open_and_convert(min_side)
+            if min_side not in self._asked:
+                self._asked[min_side] = self._open_and_convert(min_side)
+            return self._asked[min_side]
         except UnreadableImage:
             raise
         except _DECODER_ERRORS as error:

@@ -61,7 +61,7 @@ def compile_openvino(
     path = place / f"{_key(module, size, precision, openvino.__version__)}.safetensors"
     compiled = _read(path, core, hints)
     if compiled is None:
-        model = _converted(module, size, openvino)
+        model = _converted(module, size)
         compiled = core.compile_model(quantised(model, size) if precision == "int8" else model, "CPU", hints)
         # Nobody asked for the user's own folder, so it need not be writable.
         with suppress(OSError) if folder is None else nullcontext():
@@ -69,13 +69,25 @@ def compile_openvino(
     return compiled
 
 
-def _converted(module: nn.Module, size: int, openvino: Any) -> Any:
+def _converted(module: nn.Module, size: int) -> Any:
+    """Return an OpenVINO model for one image.
+
+    OpenVINO's ``convert_model`` does the same, but reports its use to its makers, in a process that it forks.
+    """
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+
     example = torch.zeros(1, 3, size, size)
     with warnings.catch_warnings(), torch.no_grad():
         # The tracer warns that sizes become constants; they are.
         warnings.simplefilter("ignore")
         traced = torch.jit.freeze(torch.jit.trace(module.eval(), example, check_trace=False))
-        return openvino.convert_model(traced, example_input=example, input=list(example.shape))
+        decoder = TorchScriptPythonDecoder(traced)
+    frontend = FrontEndManager().load_by_framework("pytorch")
+    read = frontend.load(decoder)
+    model = frontend.convert(read)
+    model.reshape(list(example.shape))
+    return model
 
 
 @cache
