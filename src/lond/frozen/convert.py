@@ -74,6 +74,7 @@ def _converted(module: nn.Module, size: int) -> Any:
 
     OpenVINO's ``convert_model`` does the same, but reports its use to its makers, in a process that it forks.
     """
+    from openvino import PartialShape, Type
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 
@@ -85,9 +86,10 @@ def _converted(module: nn.Module, size: int) -> Any:
         decoder = TorchScriptPythonDecoder(traced)
     frontend = FrontEndManager().load_by_framework("pytorch")
     read = frontend.load(decoder)
-    model = frontend.convert(read)
-    model.reshape(list(example.shape))
-    return model
+    (place,) = read.get_inputs()
+    read.set_partial_shape(place, PartialShape(list(example.shape)))
+    read.set_element_type(place, Type.f32)
+    return frontend.convert(read)
 
 
 @cache
