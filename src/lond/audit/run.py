@@ -14,8 +14,8 @@ from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
-from lond.audit.earlier import usual_extractor
 from lond.audit.findings import Findings
+from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, Learning, learn, usual_folds
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit

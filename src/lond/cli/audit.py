@@ -65,20 +65,19 @@ def audit(
     threads: Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")] = 0,
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
-    from lond.audit.earlier import usual_extractor
     from lond.audit.formats.embeddings import check_suffix
+    from lond.audit.judge.earlier import usual_extractor
     from lond.audit.result import PAGE
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
-    from lond.nets import native_size
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
     if finetune and from_scratch:
         raise ConfigError("choose one of --finetune and --from-scratch")
-    chosen = {"backbone": network, "size": size or native_size(network), "route": route}
-    extractor = usual_extractor(folder / "heads", **chosen, precision="int8" if int8 else "full")
+    precision = "int8" if int8 else "full"
+    extractor = usual_extractor(folder / "heads", network, size, route=route, precision=precision)
     settings = AuditSettings(
         train="finetune" if finetune else "scratch" if from_scratch else "heads",
         extractor=extractor if mirrored is None else replace(extractor, mirrored=mirrored),

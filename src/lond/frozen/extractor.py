@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.frozen.routes import ROUTES, RUNNERS, PixelNetwork, chosen_route
-from lond.nets.backbones import Backbone, build_backbone
+from lond.nets.backbones import Backbone, build_backbone, native_size
 from lond.seeds import own_random_state
 
 PRECISIONS = ("full", "int8")
@@ -63,6 +63,15 @@ class ExtractorSettings:
             weights = hashlib.sha256(Path(self.checkpoint_path).read_bytes()).hexdigest()[:16]
         coarse = "" if self.precision == "full" else f" {self.precision}"
         return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}"
+
+
+def own_size(network: str) -> int:
+    """Return the side of the images that a network is meant for.
+
+    >>> own_size("efficientnet-lite1")
+    240
+    """
+    return native_size(network)
 
 
 class Extractor:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lond.audit.earlier import usual_extractor
+from lond.audit.judge.earlier import usual_extractor
 from lond.audit.run import AuditSettings
 from lond.config import DataSettings, RunConfig, to_dict
 from lond.frozen.extractor import ExtractorSettings
@@ -19,6 +19,8 @@ def test_one_view_unless_the_folder_holds_runs_on_two(tmp_path: Path) -> None:
     assert usual_extractor(None) == usual_extractor(tmp_path / "none") == AuditSettings().extractor
     assert not AuditSettings().extractor.mirrored
     assert usual_extractor(None, size=48) == ExtractorSettings(size=48, mirrored=False)
+    larger = usual_extractor(None, "efficientnet-lite2", route="torch")
+    assert larger == ExtractorSettings("efficientnet-lite2", 260, mirrored=False, route="torch")
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
