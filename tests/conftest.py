@@ -17,6 +17,14 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 Call = Callable[..., tuple[int, str, str]]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep compiled networks out of the user's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOND_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def lond(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run the command line in this process; return exit code, output and error output."""

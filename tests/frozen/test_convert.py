@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from lond.frozen.convert import compile_openvino
+import lond.frozen.convert as module
+from lond.frozen.convert import compile_openvino, own_folder
 
-openvino = pytest.importorskip("openvino")
+pytest.importorskip("openvino")
 
 
 @pytest.fixture
@@ -25,26 +26,54 @@ def network() -> nn.Module:
 @pytest.fixture
 def conversions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
-    real = openvino.convert_model
+    real = module._converted
 
-    def counted(*arguments: object, **options: object) -> object:
+    def counted(network: nn.Module, size: int) -> object:
         calls.append(1)
-        return real(*arguments, **options)
+        return real(network, size)
 
-    monkeypatch.setattr(openvino, "convert_model", counted)
+    monkeypatch.setattr(module, "_converted", counted)
     return calls
 
 
 def test_a_network_is_converted_once(network: nn.Module, tmp_path: Path, conversions: list[int]) -> None:
-    images = torch.rand(3, 3, 8, 8)
+    image = torch.rand(1, 3, 8, 8)
     first, second = (compile_openvino(network, 8, tmp_path) for _ in range(2))
     assert len(conversions) == 1
-    values = [compiled([images.numpy()])[0] for compiled in (first, second)]
+    values = [compiled([image.numpy()])[0] for compiled in (first, second)]
     assert (values[0] == values[1]).all()
-    assert torch.allclose(torch.from_numpy(values[0]), network(images).detach(), atol=1e-5)
+    assert torch.allclose(torch.from_numpy(values[0]), network(image).detach(), atol=1e-5)
+    assert [path.suffix for path in (tmp_path / "converted").iterdir()] == [".safetensors"]
+
+
+def test_without_a_folder_the_users_own_is_taken(
+    network: nn.Module, tmp_path: Path, conversions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOND_CACHE", str(tmp_path / "own"))
+    compile_openvino(network, 8)
+    compile_openvino(network, 8)
+    assert len(conversions) == 1 and len(list((tmp_path / "own" / "converted").iterdir())) == 1
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LOND_CACHE", str(tmp_path / "file"))
     compile_openvino(network, 8)
     assert len(conversions) == 2
-    assert [path.suffix for path in (tmp_path / "converted").iterdir()] == [".safetensors"]
+    with pytest.raises(NotADirectoryError):
+        compile_openvino(network, 8, tmp_path / "file")
+
+
+def test_the_users_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOND_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert own_folder() == tmp_path / "lond"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert own_folder() == Path.home() / ".cache" / "lond"
+
+
+def test_streams_follow_the_threads(network: nn.Module, tmp_path: Path) -> None:
+    for threads in (1, 2):
+        compiled = compile_openvino(network, 8, tmp_path, threads=threads)
+        assert compiled.get_property("NUM_STREAMS") == threads
+        assert compiled.get_property("INFERENCE_NUM_THREADS") == threads
 
 
 def test_other_weights_are_another_network(network: nn.Module, tmp_path: Path, conversions: list[int]) -> None:

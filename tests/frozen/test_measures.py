@@ -64,3 +64,24 @@ def test_measures_by_hand() -> None:
 def test_large_and_thin_pictures_are_measured_small() -> None:
     assert measure_picture(photo(4 * LOOK), 4 * LOOK, 4 * LOOK)[5] < 0.2
     assert np.isfinite(measure_picture(Image.new("L", (5000, 1), 200), 5000, 1)).all()
+
+
+def test_measures_against_sums_over_single_pixels() -> None:
+    pixels = np.random.default_rng(2).integers(0, 256, (13, 11, 3), dtype=np.uint8)
+    found = dict(zip(MEASURES, measure_pixels(pixels, 11, 13).tolist(), strict=True))
+    every = [[float(value) / 255 for value in pixel] for row in pixels for pixel in row]
+    brightness = sorted(sum(pixel) / 3 for pixel in every)
+    deviations = []
+    for colour in zip(*every, strict=True):
+        mean = sum(colour) / len(colour)
+        deviations.append((sum((value - mean) ** 2 for value in colour) / len(colour)) ** 0.5)
+    differences = sorted(max(pixel) - min(pixel) for pixel in every)
+
+    def share(values: list[float], part: float) -> float:
+        below = int(part * (len(values) - 1))
+        return values[below] + (part * (len(values) - 1) - below) * (values[below + 1] - values[below])
+
+    assert found["contrast"] == pytest.approx(max(deviations), abs=1e-5)
+    assert found["shadows"] == pytest.approx(share(brightness, 0.05), abs=1e-5)
+    assert found["highlights"] == pytest.approx(share(brightness, 0.95), abs=1e-5)
+    assert found["colour"] == pytest.approx(share(differences, 0.95), abs=1e-5)

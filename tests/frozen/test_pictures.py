@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,14 @@ import pytest
 import torch
 from PIL import Image
 
+import lond.frozen.pictures as module
+from lond.data import images
 from lond.data.images import decode
 from lond.data.pixels import ArrayPixels, subset
 from lond.data.read.files import FilePixels
 from lond.data.read.wrapped import DatasetPixels
 from lond.data.resized import at_side
+from lond.data.squares import CENTRE, cut_squares
 from lond.frozen.hashes import perceptual_hashes, pixel_hash
 from lond.frozen.measures import measure_picture
 from lond.frozen.pictures import Part, Wanted, base_of, read_parts, thumbnail_of
@@ -47,22 +51,51 @@ def read(pixels: Pixels, wanted: Wanted = EVERYTHING) -> Part:
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("workers", [0, 1, 3])
 def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int, workers: int) -> None:
     pixels = FilePixels(paths, 24, channels=channels, num_workers=workers)
     part = read(pixels)
     assert part.hashes == [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     assert part.input_rows == part.picture_rows == [0, 1, 2, 3, 4]
     assert torch.equal(part.inputs, squares(pixels, 40))
-    expected = perceptual_hashes(squares(pixels, 24))
+    # All from the picture that is large enough for the network.
+    small = [
+        cut_squares(decode(path, min_side=40).convert("L" if channels == 1 else "RGB"), 24, [CENTRE])[0]
+        for path in paths
+    ]
+    shown = torch.stack(
+        [torch.from_numpy(np.array(square).reshape(24, 24, channels)).permute(2, 0, 1) for square in small]
+    )
+    expected = perceptual_hashes(shown)
     assert torch.equal(part.perceptual.bits, expected.bits)
     assert torch.equal(part.perceptual.small, expected.small)
     for path, stored in zip(paths, part.thumbnails, strict=True):
-        whole = decode(path, min_side=24)
+        whole = decode(path, min_side=40)
         whole.thumbnail((96, 96))
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.asarray(whole))
     for path, size, measures in zip(paths, SIZES, part.measures, strict=True):
-        assert np.array_equal(measures, measure_picture(decode(path, min_side=24), *size))
+        assert np.array_equal(measures, measure_picture(decode(path, min_side=40), *size))
+
+
+def test_threads_keep_the_order_and_stop_with_the_reader(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 4)
+    many = [paths[number % 4] for number in range(50)]
+    alone, together = (list(read_parts(FilePixels(many, 24, num_workers=workers), EVERYTHING)) for workers in (0, 4))
+    assert [part.hashes for part in together] == [part.hashes for part in alone]
+    assert all(torch.equal(one.inputs, other.inputs) for one, other in zip(together, alone, strict=True))
+    parts = read_parts(FilePixels(many, 24, num_workers=2), EVERYTHING)
+    next(parts)
+    assert any(thread.name.startswith("lond-read") for thread in threading.enumerate())
+    parts.close()
+    assert not any(thread.name.startswith("lond-read") for thread in threading.enumerate())
+
+
+def test_each_file_is_decoded_once_however_large(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[tuple[int, int]] = []
+    real = images._converted
+    monkeypatch.setattr(images, "_converted", lambda image, factor: decoded.append(image.size) or real(image, factor))
+    read(FilePixels(paths, 24, num_workers=2), Wanted(input_side=200, perceptual=True, thumbnails=True))
+    assert len(decoded) == len(paths)
 
 
 def test_what_is_known_is_not_decoded(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,3 +29,15 @@ def test_settings_of_a_frozen_network_ask_for_its_features() -> None:
 def test_options_that_contradict_are_refused(source: str, name: str, test: str) -> None:
     with pytest.raises(ConfigError, match="--preset|--test"):
         stages(source, name, "lond-drs", test=test)
+
+
+def test_a_named_network_asks_for_its_features_at_its_own_size() -> None:
+    found = stages("", "cifar80n-sym20", "standard", network="efficientnet-lite2")["command line"]
+    assert (found.data.frozen.backbone, found.data.frozen.size) == ("efficientnet-lite2", 260)
+    assert found.net.backbone == "features"
+    usual = stages("", "cifar80n-sym20", "standard", frozen=True)["command line"]
+    assert (usual.data.frozen.backbone, usual.data.frozen.size) == ("efficientnet-lite0", 224)
+    smaller = stages(
+        "", "cifar80n-sym20", "standard", network="efficientnet-lite1", overrides={"data.frozen.size": "96"}
+    )["command line"]
+    assert (smaller.data.frozen.backbone, smaller.data.frozen.size) == ("efficientnet-lite1", 96)

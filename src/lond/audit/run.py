@@ -16,6 +16,7 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
+from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learning, learn, usual_folds
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
@@ -57,7 +58,7 @@ class AuditSettings:
         0.1
     """
 
-    extractor: ExtractorSettings = ExtractorSettings()
+    extractor: ExtractorSettings = ExtractorSettings(mirrored=False)
     train: TrainingKind = "heads"
     """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
     epochs: int = 0
@@ -108,7 +109,7 @@ def audit(
             ``(N, D)`` in the order of the images.
         decisions: what a person decided about some of the images, as the page writes it or as id -> decision. It is
             taken as truth: the others are judged again with what it teaches.
-        settings: how.
+        settings: how; None = as usual, with the views that the runs in ``folder`` learned from, if it holds any.
         cache: folder of computed features, used again next time; None keeps them for this call only.
         folder: where a model for new images is trained, and resumed from; None trains none. That of a second look is
             in a folder of its own there, which the summary names.
@@ -130,7 +131,8 @@ def audit(
         >>> wrong.id, wrong.suggested_label
         (('0',), ('0',))
     """
-    settings, runtime, options = settings or AuditSettings(), runtime or RuntimeSettings(), read or ReadOptions()
+    settings = settings or AuditSettings(usual_extractor(folder))
+    runtime, options = runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
     look = None if decisions is None else second_look(decisions, samples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,10 +29,19 @@ def audit(
     source: Annotated[str, typer.Argument(help="Folder of class folders, table, or .npz of images or embeddings.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
     test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
-    backbone: Annotated[str, typer.Option(help="Frozen network: efficientnet-lite0 or timm:<model>.")] = (
-        "efficientnet-lite0"
-    ),
-    size: Annotated[int, typer.Option(help="Side of the images that the network sees.")] = 224,
+    network: Annotated[
+        str,
+        typer.Option("--network", "--backbone", help="Frozen network: efficientnet-lite0 to -lite2 or timm:<model>."),
+    ] = "efficientnet-lite0",
+    size: Annotated[int, typer.Option(help="Side of the images that the network sees; 0 = its own, 224 to 260.")] = 0,
+    mirrored: Annotated[
+        bool | None,
+        typer.Option("--mirrored/--one-view", help="Compute features of the mirrored image, too; twice the time."),
+    ] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Run the network in eight-bit integers: faster on a CPU (extra int8).")
+    ] = False,
+    route: Annotated[str, typer.Option(help="What runs the network: auto, torch, compiled or openvino.")] = "auto",
     embeddings: Annotated[
         Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
     ] = None,
@@ -67,10 +77,10 @@ def audit(
 ) -> None:
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
     from lond.audit.formats.embeddings import check_suffix
+    from lond.audit.judge.earlier import usual_extractor
     from lond.audit.result import PAGE
     from lond.audit.run import AuditSettings, read_own_shard
     from lond.audit.run import audit as run_audit
-    from lond.frozen.extractor import ExtractorSettings
     from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
@@ -82,9 +92,11 @@ def audit(
     beside = TorchrunSpread.here()
     if jobs < 0 or (on == LOCAL and jobs) or (beside and on != LOCAL):
         raise ConfigError("--jobs is for --on ray, and must not be negative; torchrun and --on ray exclude each other")
+    precision = "int8" if int8 else "full"
+    extractor = usual_extractor(folder / "heads", network, size, route=route, precision=precision)
     settings = AuditSettings(
         train="finetune" if finetune else "scratch" if from_scratch else "heads",
-        extractor=ExtractorSettings(backbone=backbone, size=size),
+        extractor=extractor if mirrored is None else replace(extractor, mirrored=mirrored),
         epochs=epochs,
         seed=seed,
         folds=folds,

@@ -36,6 +36,9 @@ def compare(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
     ] = False,
+    network: Annotated[
+        str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
+    ] = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
@@ -62,7 +65,15 @@ def compare(
     for method in chosen:
         overrides = overrides_of(settings or [], method)
         configs[method] = stages(
-            source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides
+            source,
+            preset_name,
+            method,
+            root=root,
+            test=test,
+            epochs=epochs,
+            frozen=frozen,
+            network=network,
+            overrides=overrides,
         )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads)

@@ -32,6 +32,9 @@ def train(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
     ] = False,
+    network: Annotated[
+        str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
+    ] = "",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
@@ -61,7 +64,17 @@ def train(
 
     check_name(detector)
     overrides = {"train.seed": str(seed)} | dict(key_and_value(text) for text in settings or [])
-    found = stages(source, preset_name, method, root=root, test=test, epochs=epochs, frozen=frozen, overrides=overrides)
+    found = stages(
+        source,
+        preset_name,
+        method,
+        root=root,
+        test=test,
+        epochs=epochs,
+        frozen=frozen,
+        network=network,
+        overrides=overrides,
+    )
     config = found[COMMAND_LINE]
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
     warmup = getattr(config.settings, "warmup_epochs", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import struct
+import threading
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -47,6 +48,32 @@ ORIENTATION = 0x0112
 """Number of the EXIF entry that says how a picture must be turned."""
 
 _WHITE = (255, 255, 255, 255)
+
+
+class _Silence:
+    """Silences warnings of decoders while at least one thread decodes; ``warnings`` itself serves one thread only."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._former = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._former = warnings.catch_warnings()
+                self._former.__enter__()
+                # Others may warn meanwhile.
+                warnings.filterwarnings("ignore", module=r"PIL\b|lond\.data\.images$")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._former.__exit__(None, None, None)
+
+
+_SILENCE = _Silence()
 
 
 class UnreadableImage(DataError):  # noqa: N818 - a state of the file rather than a fault of the program
@@ -151,6 +178,7 @@ class EncodedImage:
         self.content = content
         self.max_pixels = max_pixels
         self._decoded: dict[tuple[tuple[int, int], int], Image.Image] = {}
+        self._asked: dict[int | None, Image.Image] = {}
 
     def content_hash(self) -> str:
         """Return the SHA-256 of the bytes."""
@@ -159,13 +187,11 @@ class EncodedImage:
     def extent(self) -> PictureExtent:
         """Return what the header says; zeros if there is no picture."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                with Image.open(io.BytesIO(self.content)) as image:
-                    width, height = image.size
-                    # The second picture of a phone's photo is its own preview.
-                    several = image.format != "MPO" and bool(getattr(image, "is_animated", False))
-                    turned = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
+            with _SILENCE, Image.open(io.BytesIO(self.content)) as image:
+                width, height = image.size
+                # The second picture of a phone's photo is its own preview.
+                several = image.format != "MPO" and bool(getattr(image, "is_animated", False))
+                turned = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
         except _DECODER_ERRORS:
             return PictureExtent(0, 0)
         return PictureExtent(height, width, several) if turned else PictureExtent(width, height, several)
@@ -182,32 +208,32 @@ class EncodedImage:
         if not self.content:
             raise UnreadableImage("empty file (0 bytes)")
         try:
-            return self._open_and_convert(min_side)
+            if min_side not in self._asked:
+                self._asked[min_side] = self._open_and_convert(min_side)
+            return self._asked[min_side]
         except UnreadableImage:
             raise
         except _DECODER_ERRORS as error:
             raise UnreadableImage(_explain(error)) from error
 
     def _open_and_convert(self, min_side: int | None) -> Image.Image:
-        with warnings.catch_warnings():
-            # Size is judged below, and oddities of metadata do not matter.
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(self.content)) as image:
-                if image.format == "EPS":
-                    # Pillow would run it with Ghostscript.
-                    raise UnreadableImage("a PostScript file, which is a program and no picture")
-                if min_side is not None:
-                    # JPEG can decode at 1/2, 1/4 or 1/8 size; twice the wanted side keeps the later resize faithful.
-                    image.draft("RGB", (2 * min_side, 2 * min_side))
-                _check_extent(image, self.max_pixels)
-                # Zero: converted whole.
-                factor = 0
-                if image.width * image.height > GIGANTIC:
-                    factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
-                scale = image.size, factor
-                if scale not in self._decoded:
-                    self._decoded[scale] = _converted(image, factor)
-                return self._decoded[scale]
+        # Size is judged below, and oddities of metadata do not matter.
+        with _SILENCE, Image.open(io.BytesIO(self.content)) as image:
+            if image.format == "EPS":
+                # Pillow would run it with Ghostscript.
+                raise UnreadableImage("a PostScript file, which is a program and no picture")
+            if min_side is not None:
+                # JPEG can decode at 1/2, 1/4 or 1/8 size; twice the wanted side keeps the later resize faithful.
+                image.draft("RGB", (2 * min_side, 2 * min_side))
+            _check_extent(image, self.max_pixels)
+            # Zero: converted whole.
+            factor = 0
+            if image.width * image.height > GIGANTIC:
+                factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
+            scale = image.size, factor
+            if scale not in self._decoded:
+                self._decoded[scale] = _converted(image, factor)
+            return self._decoded[scale]
 
 
 def _converted(image: Image.Image, factor: int) -> Image.Image:
@@ -270,9 +296,7 @@ def check_file(path: str | Path, *, max_pixels: int = MAX_PIXELS) -> str | None:
 def short_side(path: str | Path) -> int | None:
     """Return the shorter side of the picture from the file's header alone, or None if there is no picture."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(path) as image:
-                return min(image.size)
+        with _SILENCE, Image.open(path) as image:
+            return min(image.size)
     except _DECODER_ERRORS:
         return None

@@ -24,7 +24,7 @@ class ReadOptions:
     Attributes:
         size: side of the squares; None takes the images' own (files: median short side, at most 224).
         channels: 3 for colour, 1 for grey.
-        num_workers: processes that decode files; None chooses, 0 stays in this process.
+        num_workers: processes, or threads besides this one, that decode files; None chooses, 0 stays in this thread.
         ignore_classes: take every image below a folder, without labels, whatever folders it lies in.
         verify: decode every file once beforehand and leave out the unreadable ones.
         max_pixels: largest picture that is decoded.

@@ -118,6 +118,8 @@ class SquarePixels(ABC):
     """Base of pixels that are decoded, resized and cut out whenever they are asked for."""
 
     crops_on_read = True
+    opens_in_threads = False
+    """Whether several threads may open pictures of the store at once."""
 
     def __init__(self, store: PictureStore, size: int, channels: int, num_workers: int) -> None:
         """Read squares of side ``size`` from ``store`` with ``num_workers`` processes (0: in this one)."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -13,12 +12,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
-from lond.frozen.convert import compile_openvino
-from lond.nets.backbones import Backbone, build_backbone
+from lond.frozen.routes import ROUTES, RUNNERS, PixelNetwork, chosen_route
+from lond.nets.backbones import Backbone, build_backbone, native_size
 from lond.seeds import own_random_state
 
-ROUTES = ("auto", "torch", "openvino")
-"""Ways to run a network; "auto" is openvino on a CPU if it is installed, else torch."""
+PRECISIONS = ("full", "int8")
+"""Numbers that a network computes with: 32-bit floats, or eight-bit integers."""
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and deviation for networks that do not name their own."""
@@ -34,22 +33,28 @@ class ExtractorSettings:
     """
 
     backbone: str = "efficientnet-lite0"
-    """"efficientnet-lite0" or "timm:<model>"."""
+    """"efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2" or "timm:<model>"."""
     size: int = 224
     """Side of the square images that the network sees; smaller ones are enlarged."""
     mirrored: bool = True
     """Compute a second view of each image, mirrored."""
     route: str = "auto"
-    """"auto", "torch" or "openvino"; all give the same features up to rounding."""
+    """"auto", "torch", "compiled" (by ``torch.compile``) or "openvino"; the features are the same up to rounding."""
     checkpoint_path: str | None = None
     """Local file of pretrained weights for a timm model."""
+    precision: str = "full"
+    """"full", or "int8": faster by OpenVINO on a CPU, with features that differ a little."""
 
     def __post_init__(self) -> None:
-        """Check that the size is at least 16 and the route is known."""
+        """Check that the size is at least 16, and that route and precision are known and fit each other."""
         if self.size < 16:
             raise ConfigError("the size of images for feature extraction must be at least 16")
         if self.route not in ROUTES:
             raise ConfigError(f"route {self.route!r} is unknown; use one of {', '.join(ROUTES)}")
+        if self.precision not in PRECISIONS:
+            raise ConfigError(f"precision {self.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
+        if self.precision == "int8" and self.route not in ("auto", "openvino"):
+            raise ConfigError(f"the precision int8 is OpenVINO's; the route {self.route} has full precision only")
 
     @property
     def views(self) -> int:
@@ -61,7 +66,17 @@ class ExtractorSettings:
         weights = ""
         if self.checkpoint_path:
             weights = hashlib.sha256(Path(self.checkpoint_path).read_bytes()).hexdigest()[:16]
-        return f"{self.backbone} {weights} size={self.size} views={self.views}"
+        coarse = "" if self.precision == "full" else f" {self.precision}"
+        return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}"
+
+
+def own_size(network: str) -> int:
+    """Return the side of the images that a network is meant for.
+
+    >>> own_size("efficientnet-lite1")
+    240
+    """
+    return native_size(network)
 
 
 class Extractor:
@@ -78,26 +93,31 @@ class Extractor:
         """
         self.settings = settings
         self.device = torch.device(device)
-        module, self.feature_size = frozen_backbone(settings)
-        mean, std = normalisation(module)
-        self._mean = torch.tensor(mean, device=self.device).view(1, -1, 1, 1)
-        self._std = torch.tensor(std, device=self.device).view(1, -1, 1, 1)
         self.route = chosen_route(settings.route, self.device)
-        self._run = RUNNERS[self.route](module, settings.size, self.device, folder)
+        if settings.precision == "int8" and self.route != "openvino":
+            raise ConfigError(
+                "the precision int8 needs OpenVINO on a CPU: pip install 'lond[audit]', accelerator 'cpu'"
+            )
+        module, self.feature_size = frozen_backbone(settings)
+        network = PixelNetwork(module, *normalisation(module))
+        self._run = RUNNERS[self.route](network, settings.size, self.device, folder, settings.precision)
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:
         """Return the features of a batch."""
-        # MPS cannot shrink smoothly.
-        x = images.to("cpu" if self.device.type == "mps" else self.device).float() / 255
-        if x.shape[1] == 1:
-            x = x.expand(-1, 3, -1, -1)
-        size = self.settings.size
-        if x.shape[-2:] != (size, size):
-            x = F.interpolate(x, (size, size), mode="bicubic", align_corners=False, antialias=True).clamp(0, 1)
-        x = (x.to(self.device) - self._mean) / self._std
+        x = self._fitted(images)
         views = [x, x.flip(-1)] if self.settings.mirrored else [x]
         return torch.stack([self._run(view).float().cpu() for view in views], dim=1)
+
+    def _fitted(self, images: Tensor) -> Tensor:
+        """Return images ``(B, 3, S, S)`` with values from 0 to 255; those of the right size stay bytes."""
+        x = images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
+        size = self.settings.size
+        if x.shape[-2:] == (size, size):
+            return x
+        # MPS cannot shrink smoothly.
+        x = x.to("cpu" if self.device.type == "mps" else self.device).float()
+        return F.interpolate(x, (size, size), mode="bicubic", align_corners=False, antialias=True).clamp(0, 255)
 
 
 def frozen_backbone(settings: ExtractorSettings) -> Backbone:
@@ -123,36 +143,3 @@ def frozen_backbone(settings: ExtractorSettings) -> Backbone:
 def normalisation(module: nn.Module) -> tuple[Sequence[float], Sequence[float]]:
     """Return the mean and deviation, by channel, of the images that a network was trained on."""
     return getattr(module, "input_mean", IMAGENET[0]), getattr(module, "input_std", IMAGENET[1])
-
-
-def chosen_route(route: str, device: torch.device) -> str:
-    """Return the route that "auto" stands for on a device."""
-    if route != "auto":
-        return route
-    return "openvino" if device.type == "cpu" and find_spec("openvino") is not None else "torch"
-
-
-Runner = Callable[[Tensor], Tensor]
-
-
-def _torch_runner(module: nn.Module, size: int, device: torch.device, folder: Path | None = None) -> Runner:
-    fast: nn.Module = module.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def run(x: Tensor) -> Tensor:
-        features: Tensor = fast(x.contiguous(memory_format=torch.channels_last))
-        return features
-
-    return run
-
-
-def _openvino_runner(module: nn.Module, size: int, device: torch.device, folder: Path | None = None) -> Runner:
-    compiled = compile_openvino(module, size, folder)
-
-    def run(x: Tensor) -> Tensor:
-        return torch.from_numpy(compiled([x.contiguous().numpy()])[0].copy())
-
-    return run
-
-
-RUNNERS: dict[str, Callable[..., Runner]] = {"torch": _torch_runner, "openvino": _openvino_runner}
-"""Route -> how a network is made ready on it, given module, size, device and perhaps a folder to keep it in."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -15,13 +17,16 @@ from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
-from lond.data.squares import CENTRE, PictureStore, SquarePixels, cut_squares
+from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
 from lond.frozen.measures import Measured, measure_picture, measure_pixels
 from lond.types import Pixels, Request
 
 BATCH = 64
 """Images that are read, and that the network sees, at once."""
+
+BATCHES_AHEAD = 2
+"""Batches that threads read while the network sees another."""
 
 THUMBNAIL = 96
 """Longest side of a thumbnail, in pixels."""
@@ -62,8 +67,23 @@ class Part:
     thumbnails: list[bytes] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What was made of one image; None where nothing was wanted."""
+
+    content: str = ""
+    reason: str = ""
+    input: Tensor | None = None
+    square: Tensor | None = None
+    measures: Measured | None = None
+    thumbnail: bytes = b""
+
+
 def read_parts(pixels: Pixels, wanted: Wanted) -> Iterator[Part]:
-    """Yield all images in order; files are read by the pixels' worker processes, each file once."""
+    """Yield all images in order; each file is read and decoded once, by threads or the pixels' worker processes.
+
+    Threads read ahead while the caller works on what it has; decoders let them run side by side.
+    """
     base, places = base_of(pixels)
     if not isinstance(base, SquarePixels):
         requests = [Request(part) for part in torch.arange(len(pixels)).split(BATCH)]
@@ -72,8 +92,27 @@ def read_parts(pixels: Pixels, wanted: Wanted) -> Iterator[Part]:
         return
     reader = _Reader(base.store, base.size[0], base.channels, wanted)
     batches = [places[start : start + BATCH] for start in range(0, len(places), BATCH)]
+    if base.opens_in_threads and base.num_workers:
+        # The process that waits for them has a core to give, too.
+        yield from _in_threads(reader, batches, base.num_workers + 1)
+        return
     workers = min(base.num_workers, len(batches))
     yield from DataLoader(reader, batch_size=None, sampler=batches, num_workers=workers, generator=torch.Generator())
+
+
+def _in_threads(reader: _Reader, batches: Sequence[Sequence[int]], threads: int) -> Iterator[Part]:
+    """Yield the parts in order; at most ``BATCHES_AHEAD`` are under way."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="lond-read")
+    under_way: deque[list[Future[_Seen]]] = deque()
+    try:
+        for batch in batches:
+            under_way.append([pool.submit(reader.read, index) for index in batch])
+            if len(under_way) > BATCHES_AHEAD:
+                yield _joined([image.result() for image in under_way.popleft()])
+        while under_way:
+            yield _joined([image.result() for image in under_way.popleft()])
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def base_of(pixels: Pixels) -> tuple[Pixels, list[int]]:
@@ -105,44 +144,50 @@ class _Reader(Dataset[Part]):
     wanted: Wanted
 
     def __getitem__(self, indices: Sequence[int]) -> Part:
-        part = Part()
-        inputs: list[Tensor] = []
-        squares: list[Tensor] = []
-        for row, index in enumerate(indices):
-            try:
-                part.hashes.append(self._read(index, row, part, inputs, squares))
-            except UnreadableImage as error:
-                part.hashes.append("")
-                part.reasons[row] = error.reason
-        # One tensor each: every tensor that leaves a worker takes a file handle.
-        part.inputs = torch.stack(inputs) if inputs else part.inputs
-        part.perceptual = perceptual_hashes(torch.stack(squares)) if squares else part.perceptual
-        return part
+        return _joined([self.read(index) for index in indices])
 
-    def _read(self, index: int, row: int, part: Part, inputs: list[Tensor], squares: list[Tensor]) -> str:
-        """Return the content hash of one image and add what is wanted of it."""
-        opened = self.store.open(index)
+    def read(self, index: int) -> _Seen:
+        """Return what is wanted of one image, from one decoded picture."""
+        try:
+            return self._read(self.store.open(index))
+        except UnreadableImage as error:
+            return _Seen(reason=error.reason)
+
+    def _read(self, opened: OpenedPicture) -> _Seen:
+        wanted, side = self.wanted, max(self.side, self.wanted.input_side)
 
         @cache
-        def square(side: int) -> Tensor:
-            (cut,) = cut_squares(self._coloured(opened.picture(side)), side, [CENTRE])
-            return torch.from_numpy(np.array(cut).reshape(side, side, self.channels)).permute(2, 0, 1).contiguous()
+        def square(side_of_square: int) -> Tensor:
+            (cut,) = cut_squares(self._coloured(opened.picture(side)), side_of_square, [CENTRE])
+            values = np.array(cut).reshape(side_of_square, side_of_square, self.channels)
+            return torch.from_numpy(values).permute(2, 0, 1).contiguous()
 
         content = opened.content_hash() or pixel_hash(square(self.side))
-        made = square(self.wanted.input_side) if self.wanted.input_of(content) else None
-        if self.wanted.picture_of(content):
-            squares.append(square(self.side))
-            part.picture_rows.append(row)
-            width, height, several = opened.extent()
-            part.measures.append(measure_picture(opened.picture(self.side), width, height, several=several))
-            part.thumbnails.append(_encoded(opened.picture(self.side)) if self.wanted.thumbnails else b"")
-        if made is not None:
-            inputs.append(made)
-            part.input_rows.append(row)
-        return content
+        made = square(wanted.input_side) if wanted.input_of(content) else None
+        if not wanted.picture_of(content):
+            return _Seen(content, input=made)
+        width, height, several = opened.extent()
+        measures = measure_picture(opened.picture(side), width, height, several=several)
+        thumbnail = _encoded(opened.picture(side)) if wanted.thumbnails else b""
+        return _Seen(content, "", made, square(self.side), measures, thumbnail)
 
     def _coloured(self, picture: Image.Image) -> Image.Image:
         return picture.convert("L") if self.channels == 1 else picture
+
+
+def _joined(images: Sequence[_Seen]) -> Part:
+    """Return images as one part, with one tensor for each purpose: every one that leaves a process takes a handle."""
+    part = Part([image.content for image in images])
+    part.reasons = {row: image.reason for row, image in enumerate(images) if not image.content}
+    inputs = {row: image.input for row, image in enumerate(images) if image.input is not None}
+    shown = {row: image for row, image in enumerate(images) if image.measures is not None}
+    part.input_rows, part.picture_rows = list(inputs), list(shown)
+    part.inputs = torch.stack(list(inputs.values())) if inputs else part.inputs
+    squares = [image.square for image in shown.values() if image.square is not None]
+    part.perceptual = perceptual_hashes(torch.stack(squares)) if squares else part.perceptual
+    part.measures = [image.measures for image in shown.values() if image.measures is not None]
+    part.thumbnails = [image.thumbnail for image in shown.values()]
+    return part
 
 
 def shrunk(picture: Image.Image) -> Image.Image:

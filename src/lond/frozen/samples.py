@@ -22,7 +22,7 @@ class FrozenSettings(ExtractorSettings):
     """The frozen network whose features a run learns from, and where they are kept."""
 
     backbone: str = ""
-    """"efficientnet-lite0" or "timm:<model>"; empty = learn from the pixels."""
+    """"efficientnet-lite0" to "-lite2", or "timm:<model>"; empty = learn from the pixels."""
     cache: str = "runs/features"
     """Folder of computed features, by image content; where it lies changes no result."""
 

@@ -1,9 +1,17 @@
 """What is learned: backbones, heads and prototypes; one forward returns one typed output."""
 
-from lond.nets.backbones import ALL_BACKBONES, BACKBONES, Backbone, BackboneSpec, build_backbone, register
+from lond.nets.backbones import (
+    ALL_BACKBONES,
+    BACKBONES,
+    Backbone,
+    BackboneSpec,
+    build_backbone,
+    native_size,
+    register,
+)
 from lond.nets.classifier import Classifier, ClassifierOutput
 from lond.nets.dual import DualNet, DualOutput
-from lond.nets.efficientnet_lite import EfficientNetLite0
+from lond.nets.efficientnet_lite import EfficientNetLite0, EfficientNetLite1, EfficientNetLite2
 from lond.nets.heads import mlp_head
 from lond.nets.seven_layer import SevenLayerCNN
 
@@ -17,8 +25,11 @@ __all__ = [
     "DualNet",
     "DualOutput",
     "EfficientNetLite0",
+    "EfficientNetLite1",
+    "EfficientNetLite2",
     "SevenLayerCNN",
     "build_backbone",
     "mlp_head",
+    "native_size",
     "register",
 ]

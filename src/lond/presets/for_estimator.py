@@ -16,7 +16,7 @@ from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.samples import FrozenSettings
 from lond.methods import ALL_METHODS, LondDrsSettings
-from lond.nets import ALL_BACKBONES
+from lond.nets import ALL_BACKBONES, native_size
 from lond.presets.features import FROZEN_EPOCHS, on_features, on_frozen
 from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 from lond.presets.scaling import with_method
@@ -105,7 +105,8 @@ def frozen_settings(frozen: bool | str) -> FrozenSettings:
         raise ConfigError(f"frozen is {frozen!r}; it must be True, False or the name of a network")
     if not frozen:
         return FrozenSettings()
-    return FrozenSettings(backbone=ExtractorSettings.backbone if frozen is True else str(frozen), route="torch")
+    network = ExtractorSettings.backbone if frozen is True else str(frozen)
+    return FrozenSettings(backbone=network, size=native_size(network), route="torch")
 
 
 def _checked(config: RunConfig) -> RunConfig:

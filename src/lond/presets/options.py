@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from lond.config import RunConfig, settings_class, with_overrides
 from lond.errors import ConfigError
+from lond.nets import native_size
 from lond.presets.benchmarks import preset
 from lond.presets.changes import with_epochs, with_root
 from lond.presets.features import FROZEN_EPOCHS, on_frozen
@@ -25,6 +27,7 @@ def stages(
     test: str = "",
     epochs: int | None = None,
     frozen: bool = False,
+    network: str = "",
     overrides: Mapping[str, str] | None = None,
 ) -> dict[str, RunConfig]:
     """Return the configuration after each stage, by the stage's name; the last one is that of the run.
@@ -40,6 +43,7 @@ def stages(
         test: test data beside a source.
         epochs: length in all; None = that of the stages before.
         frozen: whether to learn from features of a frozen network.
+        network: name of that network, which asks for its features; empty = the usual one.
         overrides: dotted key -> text of single settings.
 
     Raises:
@@ -54,7 +58,10 @@ def stages(
     title = "own data" if source else f"preset {preset_name}"
     found[title] = own_data(source, test) if source else preset(preset_name)
     config = found[f"recipe {method}"] = with_method(found[title], method)
-    if frozen or any(key.startswith("data.frozen.") for key in overrides):
+    if network:
+        named = replace(config.data.frozen, backbone=network, size=native_size(network))
+        config = replace(config, data=replace(config.data, frozen=named))
+    if frozen or network or any(key.startswith("data.frozen.") for key in overrides):
         config = found["frozen features"] = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
     elif epochs is not None:
         config = found["--epochs"] = with_epochs(config, epochs)

@@ -46,6 +46,8 @@ class _FileStore:
 class FilePixels(SquarePixels):
     """Squares of one size cut out of image files; an unreadable file gives mid-grey and a row in ``problems``."""
 
+    opens_in_threads = True
+
     def __init__(
         self,
         paths: Sequence[str | Path],

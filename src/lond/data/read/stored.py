@@ -39,6 +39,8 @@ class NamedStore(Protocol):
 class StoredPixels(SquarePixels):
     """Squares of the pictures of a store."""
 
+    opens_in_threads = True
+
     def __init__(self, store: NamedStore, options: ReadOptions) -> None:
         """Read squares of the size asked, or of the median short side of some pictures, at most 224."""
         self._named = store

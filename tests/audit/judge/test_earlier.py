@@ -1,0 +1,34 @@
+"""Audits that are started again keep the views of the time before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lond.audit.judge.earlier import usual_extractor
+from lond.audit.run import AuditSettings
+from lond.config import DataSettings, RunConfig, to_dict
+from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.samples import FrozenSettings
+from lond.io.json_files import write_json
+
+
+def test_one_view_unless_the_folder_holds_runs_on_two(tmp_path: Path) -> None:
+    assert usual_extractor(None) == usual_extractor(tmp_path / "none") == AuditSettings().extractor
+    assert not AuditSettings().extractor.mirrored
+    assert usual_extractor(None, size=48) == ExtractorSettings(size=48, mirrored=False)
+    larger = usual_extractor(None, "efficientnet-lite2", route="torch")
+    assert larger == ExtractorSettings("efficientnet-lite2", 260, mirrored=False, route="torch")
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_views_of_the_runs_of_a_folder(tmp_path: Path, mirrored: bool) -> None:
+    config = RunConfig(data=DataSettings(frozen=FrozenSettings("efficientnet-lite0", mirrored=mirrored)))
+    (tmp_path / "fold0").mkdir()
+    write_json(tmp_path / "fold0" / "config.json", to_dict(config))
+    assert usual_extractor(tmp_path).mirrored is mirrored
+    own = replace(config, data=DataSettings())
+    write_json(tmp_path / "fold0" / "config.json", to_dict(own))
+    assert not usual_extractor(tmp_path).mirrored
