@@ -40,10 +40,6 @@ def outputs(net: Any, batch: Batch) -> list[np.ndarray]:
     return [net(view).logits.double().softmax(dim=1).numpy() for view in batch.views]
 
 
-def total(tensor: Tensor) -> Tensor:
-    return tensor
-
-
 @pytest.mark.parametrize(
     ("num_classes", "smoothing", "expected"),
     [(4, 0.6, [0.4, 0.2, 0.2, 0.2]), (2, 0.4, [0.6, 0.4]), (3, 0.0, [1, 0, 0])],
@@ -219,7 +215,7 @@ def test_the_partition_holds_the_verdicts_of_the_batches() -> None:
     method = method_for(samples)
     batch = robust_batch(method, samples)
     step(method.train(), "robust", batch)
-    method.after_epoch(1, total)
+    method.after_epoch(1)
     partition = method.partition
     assert partition is not None
     assert (partition.clean.int() + partition.closed.int() + partition.open.int() == 1).all()
@@ -239,7 +235,7 @@ def test_closed_samples_take_the_teachers_class_and_its_confidence() -> None:
     method = method_for(samples, clean_threshold=1.0, final_threshold=1.0).train()
     batch = robust_batch(method, samples)
     step(method, "robust", batch)
-    method.after_epoch(1, total)
+    method.after_epoch(1)
     taught = torch.tensor(sum(outputs(method.teacher, batch)) / 2).float()
     partition = method.partition
     assert partition is not None and not partition.clean.any()
@@ -255,7 +251,7 @@ def test_warm_up_judges_nobody_and_leaves_unlabelled_samples_out() -> None:
     method = method_for(samples)
     (phase,) = method.before_epoch(0, survey_of(method, samples))
     assert phase.lead == 39
-    method.after_epoch(0, total)
+    method.after_epoch(0)
     assert method.partition is None
     (phase,) = method.before_epoch(1, survey_of(method, samples))
     assert phase.lead == 40

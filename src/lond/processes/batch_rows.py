@@ -60,25 +60,24 @@ class BatchRows(TorchFunctionMode):
         if not training:
             return F.batch_norm(inputs, running_mean, running_var, weight, bias, False, momentum, eps)
         count = self.total * inputs[0, 0].numel()
-        mean, variance = self._moments(inputs.detach().float())
+        mean, variance = self._moments(_wide(inputs.detach()))
         if running_mean is not None and running_var is not None:
             with torch.no_grad():
-                running_mean.lerp_(mean.to(running_mean.dtype), momentum)
                 unbiased = variance * (count / max(1, count - 1))
-                running_var.lerp_(unbiased.to(running_var.dtype), momentum)
-        scale = (variance + eps).rsqrt()
+                for running, new in ((running_mean, mean), (running_var, unbiased)):
+                    running.mul_(1 - momentum).add_((momentum * new).to(running.dtype))
         normalised: Tensor = _SharedBatchNorm.apply(  # type: ignore[no-untyped-call]
-            inputs, weight, bias, mean, scale, count, self.group
+            inputs, weight, bias, mean, variance, eps, count, self.group
         )
         return normalised
 
     def _moments(self, values: Tensor) -> tuple[Tensor, Tensor]:
         """Return mean and variance ``(C,)`` over the rows of all processes, from those of each (Chan et al., 1979)."""
-        axes = [axis for axis in range(values.dim()) if axis != 1]
-        own_variance, own_mean = torch.var_mean(values, dim=axes, correction=0)
+        own_variance, own_mean = torch.var_mean(values, dim=_axes(values), correction=0)
         own = torch.stack([own_mean, own_variance])[None]
         means, variances = self.group.gather(own, self.group.processes).unbind(dim=1)
-        shares = torch.tensor(self.group.sizes(self.total), device=values.device)[:, None] / self.total
+        sizes = torch.tensor(self.group.sizes(self.total), device=values.device, dtype=values.dtype)
+        shares = sizes[:, None] / self.total
         mean = (shares * means).sum(dim=0)
         return mean, (shares * (variances + (means - mean).square())).sum(dim=0)
 
@@ -104,7 +103,7 @@ class BatchRows(TorchFunctionMode):
 
 
 class _SharedBatchNorm(torch.autograd.Function):
-    """Normalise this process's rows by mean and scale of all; float32 inside, as PyTorch's own."""
+    """Normalise this process's rows by mean and variance of all."""
 
     @staticmethod
     def forward(
@@ -113,33 +112,38 @@ class _SharedBatchNorm(torch.autograd.Function):
         weight: Tensor | None,
         bias: Tensor | None,
         mean: Tensor,
-        scale: Tensor,
+        variance: Tensor,
+        eps: float,
         count: int,
         group: Group,
     ) -> Tensor:
-        shape = [1, -1] + [1] * (inputs.dim() - 2)
-        ctx.save_for_backward(inputs, weight, mean, scale)
+        ctx.save_for_backward(inputs, weight, mean, (variance + eps).rsqrt())
         ctx.count, ctx.group, ctx.has_bias = count, group, bias is not None
-        out = (inputs.float() - mean.view(shape)) * scale.view(shape)
-        if weight is not None:
-            out = out * weight.float().view(shape)
-        if bias is not None:
-            out = out + bias.float().view(shape)
-        return out.to(inputs.dtype)
+        # PyTorch's own function with these statistics, so that rounding is the same, too.
+        kind = torch.float64 if inputs.dtype == torch.float64 else torch.float32
+        return F.batch_norm(inputs, mean.to(kind), variance.to(kind), weight, bias, False, 0.0, eps)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         inputs, weight, mean, scale = ctx.saved_tensors
-        shape, axes = [1, -1] + [1] * (inputs.dim() - 2), [axis for axis in range(inputs.dim()) if axis != 1]
-        unit = (inputs.float() - mean.view(shape)) * scale.view(shape)
-        slope = gradient.float()
-        sums = torch.stack([slope.sum(dim=axes), (slope * unit).sum(dim=axes)])
-        of_inputs = None
+        shape, slope = [1, -1] + [1] * (inputs.dim() - 2), _wide(gradient)
+        unit = (_wide(inputs) - mean.view(shape)) * scale.view(shape)
+        sums = torch.stack([slope.sum(dim=_axes(slope)), (slope * unit).sum(dim=_axes(slope))])
+        of_inputs = of_weight = of_bias = None
         if ctx.needs_input_grad[0]:
             first, second = (part.view(shape) / ctx.count for part in ctx.group.sum(sums))
-            factor = scale if weight is None else scale * weight.float()
+            factor = scale if weight is None else scale * weight
             of_inputs = ((slope - first - unit * second) * factor.view(shape)).to(inputs.dtype)
-        # A layer has both or neither; parameters stay in 32 bits.
-        of_weight, of_bias = (None, None) if weight is None else (sums[1], sums[0] if ctx.has_bias else None)
-        return of_inputs, of_weight, of_bias, None, None, None, None
+        if weight is not None:
+            of_weight, of_bias = sums[1].to(weight.dtype), sums[0].to(weight.dtype) if ctx.has_bias else None
+        return of_inputs, of_weight, of_bias, None, None, None, None, None
+
+
+def _axes(values: Tensor) -> list[int]:
+    return [axis for axis in range(values.dim()) if axis != 1]
+
+
+def _wide(values: Tensor) -> Tensor:
+    """Return values in the precision in which PyTorch sums them: float64 on a CPU, float32 elsewhere."""
+    return values.double() if values.device.type == "cpu" or values.dtype == torch.float64 else values.float()
