@@ -279,8 +279,6 @@ def test_few_samples_are_not_repeated() -> None:
     (batches,) = maker(make_samples(6), 8).batches(phase_of(3, all=Stream(torch.arange(3))), 0, 0)
     assert sorted(batches["all"].indices.tolist()) == [0, 1, 2]
     assert maker(make_samples(6), 8).steps(phase_of(1, all=Stream(torch.tensor([2])))) == 0
-    # Of enough samples for all processes the last batch is still dropped if it is too small.
-    assert maker(make_samples(6), 4, 0, 2).steps(phase_of(6, all=Stream(torch.arange(6)))) == 1
 
 
 def test_at_most_so_many_steps_and_others_each_epoch() -> None:

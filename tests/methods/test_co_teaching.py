@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
-from torch import Tensor
 
 from lond.detect import MSP
 from lond.errors import ConfigError

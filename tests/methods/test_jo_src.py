@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from methods.tiny import default_settings, first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
-from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import Assignment

@@ -6,9 +6,12 @@ import json
 import math
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +196,72 @@ def test_a_run_goes_on_with_another_number_of_processes(by_two: Path, tmp_path: 
     assert len((folder / "log.jsonl").read_text().splitlines()) == 2
 
 
+COMMAND = (
+    *("-m", "lond.cli", "train", "--accelerator", "cpu", "--threads", "1", "--method", "standard"),
+    *("--set", "net.width=0.25", "--set", "train.batch_size=32"),
+)
+
+
+def children(parent: int) -> list[int]:
+    """Return the processes that a process started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(entry.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(entry.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+def test_a_lost_process_ends_the_run_with_one_line_and_one_process_goes_on(tmp_path: Path) -> None:
+    source, folder = tmp_path / "images.npz", tmp_path / "run"
+    write_npz(source)
+    command = [sys.executable, *COMMAND, str(source), "--epochs", "25", "--out", str(folder)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    run = subprocess.Popen(
+        [*command, "--devices", "2"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    log = folder / "log.jsonl"
+    while not (log.exists() and log.read_text().count("\n")):
+        assert run.poll() is None, run.communicate()[0]
+        time.sleep(0.02)
+    for child in children(run.pid):
+        os.kill(child, signal.SIGKILL)
+    told = run.communicate(timeout=120)[0]
+    assert run.returncode == 2, told
+    assert told.count("error:") == 1
+    assert "Start the same command again" in told
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=200)
+    assert again.returncode == 0, again.stderr
+    assert "processes 2 before, 1 now" in again.stderr
+    assert log.read_text().count("\n") == 25
+
+
+def test_processes_that_slurm_started_write_one_run(tmp_path: Path) -> None:
+    source, folder = tmp_path / "images.npz", tmp_path / "run"
+    write_npz(source)
+    command = [sys.executable, *COMMAND, str(source), "--epochs", "2", "--out", str(folder)]
+    job = {
+        **{"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_NNODES": "1", "SLURM_NODEID": "0"},
+        **{"SLURM_JOB_NAME": "train", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())},
+    }
+    tasks = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **job, "OMP_NUM_THREADS": "1", "SLURM_PROCID": rank, "SLURM_LOCALID": rank},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in "01"
+    ]
+    outputs = [task.communicate(timeout=300)[0] for task in tasks]
+    assert [task.returncode for task in tasks] == [0, 0], outputs
+    assert ["run folder" in output for output in outputs] == [True, False]
+    assert json.loads((folder / "manifest.json").read_text())["machine"]["processes"] == 2
+    assert (folder / "log.jsonl").read_text().count("\n") == 2
+
+
 def test_two_processes_from_the_command_line_write_one_run(tmp_path: Path) -> None:
     source, folder = tmp_path / "images.npz", tmp_path / "run"
     write_npz(source)
@@ -228,7 +297,7 @@ def test_two_machines_under_torchrun_write_one_run(tmp_path: Path) -> None:
         "--master_addr", "127.0.0.1", "--master_port", str(port),
     ]  # fmt: skip
     task = [
-        "-m", "lond.cli", "train", str(source), "--epochs", "2", "--nodes", "2", "--accelerator", "cpu",
+        "-m", "lond.cli", "train", str(source), "--epochs", "2", "--accelerator", "cpu",
         "--threads", "1", "--out", str(folder), "--method", "standard",
         "--set", "net.width=0.25", "--set", "train.batch_size=32",
     ]  # fmt: skip
