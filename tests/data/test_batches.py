@@ -17,7 +17,7 @@ from torch import Tensor
 from lond.data.batches import BatchMaker, count_steps, draw_order, ordered_views
 from lond.data.pixels import ArrayPixels
 from lond.data.views import ViewMaker, ViewSettings
-from lond.processes.group import Group, current_group
+from lond.processes.group import ProcessGroup, current_group
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
 CPU = torch.device("cpu")
@@ -37,7 +37,9 @@ PLAIN = ViewSettings(padding=0, flip=False, strong="none", mean=(0.0, 0.0, 0.0),
 """Views that show the image's number again."""
 
 
-def maker(samples: Samples, batch_size: int, views: ViewSettings = PLAIN, group: Group | None = None) -> BatchMaker:
+def maker(
+    samples: Samples, batch_size: int, views: ViewSettings = PLAIN, group: ProcessGroup | None = None
+) -> BatchMaker:
     return BatchMaker(samples, ViewMaker(views, 1), batch_size, CPU, group=group)
 
 
@@ -223,7 +225,7 @@ def test_every_process_has_the_batch_of_one_and_reads_its_part(processes: int, o
     phase = phase_of(20, all=Stream(torch.arange(20)), few=Stream(torch.arange(9)))
     sources = [CuttingPixels(20) for _ in range(processes)]
 
-    def drawn(pixels: CuttingPixels | None, group: Group | None = None) -> list[dict[str, Batch]]:
+    def drawn(pixels: CuttingPixels | None, group: ProcessGroup | None = None) -> list[dict[str, Batch]]:
         views = replace(PLAIN, padding=2, strong="geometric")
         return list(maker(make_samples(20, pixels), 12, views, group).batches(phase, 3, 1))
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from lond.processes.group import Group, together
+from lond.processes.group import ProcessGroup, together
 
 T = TypeVar("T")
 CPU = torch.device("cpu")
@@ -36,7 +36,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class ThreadGroup(Group):
+class ThreadGroup(ProcessGroup):
     """A group whose processes are threads."""
 
     exchange: Exchange = field(default_factory=lambda: Exchange(1))

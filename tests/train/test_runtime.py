@@ -179,7 +179,7 @@ def nearly(found: Any, wanted: Any) -> bool:
         return torch.equal(found, wanted)
     if isinstance(wanted, Tensor):
         return torch.allclose(found, wanted, rtol=1e-3, atol=1e-3)
-    return bool(found == pytest.approx(wanted, rel=1e-3, abs=1e-3) if isinstance(wanted, float) else found == wanted)
+    return bool(found == pytest.approx(wanted, rel=1e-3, abs=1e-3, nan_ok=True) if isinstance(wanted, float) else found == wanted)
 
 
 def test_a_run_goes_on_with_another_number_of_processes(by_two: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lond.data.ahead import ahead
 from lond.data.views import Views
-from lond.processes.group import Group
+from lond.processes.group import ProcessGroup
 from lond.seeds import generator
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
@@ -55,7 +55,7 @@ class BatchMaker:
         batch_size: int,
         device: torch.device,
         max_steps: int = 0,
-        group: Group | None = None,
+        group: ProcessGroup | None = None,
     ) -> None:
         """Keep the parts."""
         self.samples, self.views, self.batch_size, self.device = samples, views, batch_size, device

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
-from lond.processes.group import Group
+from lond.processes.group import ProcessGroup
 
 DROPOUTS = (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d)
 
@@ -24,7 +24,7 @@ class BatchRows(TorchFunctionMode):
     the functions rather than replace layers, so subclasses of layers and modules of a user's own are served, too.
     """
 
-    def __init__(self, group: Group, total: int) -> None:
+    def __init__(self, group: ProcessGroup, total: int) -> None:
         """Expect this process's share of ``total`` rows."""
         super().__init__()
         self.group, self.total = group, total
@@ -115,7 +115,7 @@ class _SharedBatchNorm(torch.autograd.Function):
         variance: Tensor,
         eps: float,
         count: int,
-        group: Group,
+        group: ProcessGroup,
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight, mean, (variance + eps).rsqrt())
         ctx.count, ctx.group, ctx.has_bias = count, group, bias is not None

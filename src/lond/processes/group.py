@@ -15,11 +15,11 @@ from torch import Tensor
 
 from lond.errors import LostProcessError
 
-_group: ContextVar[Group | None] = ContextVar("lond_processes", default=None)
+_group: ContextVar[ProcessGroup | None] = ContextVar("lond_processes", default=None)
 
 
 @dataclass(frozen=True)
-class Group:
+class ProcessGroup:
     """This process among ``processes``; ``device`` is where it computes, and where tensors are exchanged."""
 
     rank: int
@@ -29,7 +29,7 @@ class Group:
     def rows(self, total: int) -> slice:
         """Return which of ``total`` rows are this process's; shares differ by one row at most.
 
-        >>> [Group(rank, 3, torch.device("cpu")).rows(7) for rank in range(3)]
+        >>> [ProcessGroup(rank, 3, torch.device("cpu")).rows(7) for rank in range(3)]
         [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
         """
         first, last = (total * part // self.processes for part in (self.rank, self.rank + 1))
@@ -100,7 +100,7 @@ def told_if_lost(rank: int, processes: int) -> Iterator[None]:
 
 
 @contextmanager
-def together(group: Group | None) -> Iterator[None]:
+def together(group: ProcessGroup | None) -> Iterator[None]:
     """Divide work among the processes while the context lasts: all of them must do the same in it.
 
     With None, or a group of one, every process works alone: for what only one of them does, or each for itself.
@@ -112,6 +112,6 @@ def together(group: Group | None) -> Iterator[None]:
         _group.reset(token)
 
 
-def current_group() -> Group | None:
+def current_group() -> ProcessGroup | None:
     """Return the group that work is divided among here; None if this process works alone."""
     return _group.get()

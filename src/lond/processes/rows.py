@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from lond.processes.batch_rows import BatchRows
-from lond.processes.group import Group, current_group
+from lond.processes.group import ProcessGroup, current_group
 
 Outputs = tuple[Tensor, ...]
 
@@ -56,7 +56,7 @@ class _GatherRows(torch.autograd.Function):
     """All rows, of which each process made its own."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, total: int, group: Group) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, total: int, group: ProcessGroup) -> Tensor:
         ctx.group, ctx.total = group, total
         return group.gather(rows.detach(), total)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from lond.device import ACCELERATORS, choose_device
 from lond.errors import ConfigError, LostProcessError
-from lond.processes.group import Group, together
+from lond.processes.group import ProcessGroup, together
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 """Parameters stay in 32 bits; mixed runs the networks in half precision."""
@@ -84,7 +84,7 @@ class Runtime:
         self.device: torch.device = self.fabric.device
         self.rank: int = self.fabric.global_rank
         self.processes: int = self.fabric.world_size
-        self.group = Group(self.rank, self.processes, self.device)
+        self.group = ProcessGroup(self.rank, self.processes, self.device)
         self.precision = settings.precision
 
     def describe(self) -> dict[str, Any]:
