@@ -25,5 +25,9 @@ class CollapseError(LondError):
     """Training cannot go on because a set that must not be empty is empty."""
 
 
+class LostProcessError(LondError):
+    """Another process of the run ended or does not answer."""
+
+
 class MissingDependencyError(LondError, ImportError):
     """An optional package is needed for the request."""

@@ -1,20 +1,23 @@
-"""Batches: order, length, repetition, division among processes, views, cut-outs on reading."""
+"""Batches: order, length, repetition, views, processes, cut-outs on reading."""
 
 from __future__ import annotations
 
 import functools
 import operator
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes.threads import run_together
 from torch import Tensor
 
 from lond.data.batches import BatchMaker, count_steps, draw_order, ordered_views
 from lond.data.pixels import ArrayPixels
 from lond.data.views import ViewMaker, ViewSettings
+from lond.processes.group import ProcessGroup, current_group
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
 CPU = torch.device("cpu")
@@ -35,9 +38,9 @@ PLAIN = ViewSettings(padding=0, flip=False, strong="none", mean=(0.0, 0.0, 0.0),
 
 
 def maker(
-    samples: Samples, batch_size: int, rank: int = 0, processes: int = 1, views: ViewSettings = PLAIN
+    samples: Samples, batch_size: int, views: ViewSettings = PLAIN, group: ProcessGroup | None = None
 ) -> BatchMaker:
-    return BatchMaker(samples, ViewMaker(views, 1), batch_size, CPU, rank, processes)
+    return BatchMaker(samples, ViewMaker(views, 1), batch_size, CPU, group=group)
 
 
 def phase_of(lead: int, name: str = "p", **streams: Stream) -> Phase:
@@ -49,12 +52,12 @@ def indices(drawn: list[dict[str, Batch]], name: str) -> list[list[int]]:
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)
-@given(st.integers(2, 60), st.integers(2, 20), st.integers(1, 3))
-def test_steps_by_counting(lead: int, batch_size: int, processes: int) -> None:
+@given(st.integers(2, 60), st.integers(2, 20))
+def test_steps_by_counting(lead: int, batch_size: int) -> None:
     parts = [min(batch_size, lead - start) for start in range(0, lead, batch_size)]
-    if parts[-1] < batch_size and parts[-1] < 2 * processes:
+    if parts[-1] < batch_size and parts[-1] < 2:
         parts.pop()
-    assert count_steps(lead, batch_size, processes) == len(parts)
+    assert count_steps(lead, batch_size) == len(parts)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -171,30 +174,6 @@ def test_same_seed_same_batches_and_nothing_else_matters() -> None:
         assert not torch.equal(first[0], other[0])
 
 
-@pytest.mark.parametrize("processes", [2, 3])
-def test_all_processes_together_have_the_batch_of_one(processes: int) -> None:
-    phase = phase_of(20, all=Stream(torch.arange(20)), few=Stream(torch.arange(9)))
-    samples = make_samples(20)
-    alone = list(maker(samples, 12).batches(phase, 3, 1))
-    shared = [list(maker(samples, 12, rank, processes).batches(phase, 3, 1)) for rank in range(processes)]
-    assert {len(drawn) for drawn in shared} == {len(alone)}
-    for step, batches in enumerate(alone):
-        for name, batch in batches.items():
-            parts = [shared[rank][step][name].indices for rank in range(processes)]
-            assert max(map(len, parts)) - min(map(len, parts)) <= 1
-            merged = torch.empty_like(batch.indices)
-            for rank, part in enumerate(parts):
-                merged[rank::processes] = part
-            assert torch.equal(merged, batch.indices)
-
-
-def test_every_process_gets_samples_of_every_stream() -> None:
-    phase = phase_of(20, all=Stream(torch.arange(20)), one=Stream(torch.tensor([3])))
-    for rank in range(2):
-        for batches in maker(make_samples(20), 8, rank, 2).batches(phase, 0, 0):
-            assert all(len(batch.indices) for batch in batches.values())
-
-
 class CuttingPixels:
     """Image i at crop (v, h): i in channel-pixel 0, then the position in per cent."""
 
@@ -240,6 +219,28 @@ def test_sources_that_cut_on_reading_get_a_position_a_view() -> None:
         assert torch.allclose(one.views[0][:, 0, 0, 1:3], cut[0, len(whole.indices) :], atol=1e-3)
 
 
+@pytest.mark.parametrize("processes", [2, 3])
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_every_process_has_the_batch_of_one_and_reads_its_part(processes: int, on_disk: bool) -> None:
+    phase = phase_of(20, all=Stream(torch.arange(20)), few=Stream(torch.arange(9)))
+    sources = [CuttingPixels(20) for _ in range(processes)]
+
+    def drawn(pixels: CuttingPixels | None, group: ProcessGroup | None = None) -> list[dict[str, Batch]]:
+        views = replace(PLAIN, padding=2, strong="geometric")
+        return list(maker(make_samples(20, pixels), 12, views, group).batches(phase, 3, 1))
+
+    alone = drawn(CuttingPixels(20) if on_disk else None)
+    shared = run_together(processes, lambda rank: drawn(sources[rank] if on_disk else None, current_group()))
+    for own in shared:
+        for batches, wanted in zip(own, alone, strict=True):
+            for name, batch in wanted.items():
+                assert torch.equal(batches[name].indices, batch.indices)
+                assert all(map(torch.equal, batches[name].views, batch.views))
+    read = [sum(len(request.indices) for request in source.requests) for source in sources]
+    assert sum(read) == (sum(len(batch.indices) for batches in alone for batch in batches.values()) if on_disk else 0)
+    assert max(read) - min(read) <= len(alone)
+
+
 def test_no_step_no_request() -> None:
     assert list(maker(make_samples(5), 4).batches(phase_of(1, all=Stream(torch.tensor([2]))), 0, 0)) == []
 
@@ -270,36 +271,16 @@ def test_a_stream_of_larger_batches_is_repeated_even_if_it_is_long() -> None:
     assert [len(batch) for batch in indices(drawn, "other")] == [8] * 4
 
 
-def test_a_batch_never_leaves_a_process_with_one_sample() -> None:
+def test_a_batch_never_has_one_sample() -> None:
     phase = Phase("p", {"tiny": Stream(torch.arange(10), ("weak",), 0.01)}, lead=10, share=0.01)
-    for rank in range(2):
-        drawn = list(maker(make_samples(10), 8, rank, 2).batches(phase, 0, 0))
-        assert all(len(batch) == 2 for batch in indices(drawn, "tiny"))
+    drawn = list(maker(make_samples(10), 8).batches(phase, 0, 0))
+    assert all(len(batch) == 2 for batch in indices(drawn, "tiny"))
 
 
-@pytest.mark.parametrize(("processes", "lead"), [(2, 2), (2, 3), (3, 5)])
-def test_too_few_for_all_processes_are_repeated(processes: int, lead: int) -> None:
-    phase = phase_of(lead, all=Stream(torch.arange(lead)), one=Stream(torch.tensor([4])))
-    for rank in range(processes):
-        part = maker(make_samples(6), 8, rank, processes)
-        assert part.steps(phase) == 1
-        (batches,) = part.batches(phase, 0, 0)
-        assert len(batches["all"].indices) >= 2 and len(batches["one"].indices) >= 2
-        assert set(batches["all"].indices.tolist()) <= set(range(lead))
-    whole = [next(iter(maker(make_samples(6), 8, r, processes).batches(phase, 0, 0))) for r in range(processes)]
-    shown = [index for batches in whole for index in batches["all"].indices.tolist()]
-    # Eight rows of them: each one as often as any other, but for one.
-    assert len(shown) == 8
-    counts = [shown.count(index) for index in range(lead)]
-    assert max(counts) - min(counts) <= 1
-
-
-def test_one_process_needs_no_repetition() -> None:
+def test_few_samples_are_not_repeated() -> None:
     (batches,) = maker(make_samples(6), 8).batches(phase_of(3, all=Stream(torch.arange(3))), 0, 0)
     assert sorted(batches["all"].indices.tolist()) == [0, 1, 2]
-    assert maker(make_samples(6), 8, 0, 2).steps(phase_of(1, all=Stream(torch.tensor([2])))) == 0
-    # Of enough samples for all processes the last batch is still dropped if it is too small.
-    assert maker(make_samples(6), 4, 0, 2).steps(phase_of(6, all=Stream(torch.arange(6)))) == 1
+    assert maker(make_samples(6), 8).steps(phase_of(1, all=Stream(torch.tensor([2])))) == 0
 
 
 def test_at_most_so_many_steps_and_others_each_epoch() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
-from torch import Tensor
 
 from lond.detect import MSP
 from lond.errors import ConfigError
@@ -108,7 +107,7 @@ def test_ramp_and_exponent_matter() -> None:
 def whole_epoch(method: CoTeaching, samples: Samples, epoch: int) -> Batch:
     batch = a_batch(method, samples, len(samples))
     run_step(method, batch, epoch)
-    method.after_epoch(epoch, lambda tensor: tensor)
+    method.after_epoch(epoch)
     return batch
 
 
@@ -138,7 +137,7 @@ def test_samples_that_were_never_shown_keep_their_label_and_are_not_believed() -
     batch = a_batch(method, samples, 8)
     assert (batch.labels >= 0).all()
     run_step(method, batch, 2)
-    method.after_epoch(2, lambda tensor: tensor)
+    method.after_epoch(2)
     assert method.partition is not None
     shown = torch.zeros(20, dtype=torch.bool).index_fill(0, batch.indices, True)
     assert not method.partition.clean[~shown].any()
@@ -147,27 +146,6 @@ def test_samples_that_were_never_shown_keep_their_label_and_are_not_believed() -
     assert method.partition.closed[[0, 7]].all()
     assert (method.partition.corrected >= 0).all()
     assert not method.partition.weights[~shown].any()
-
-
-def test_the_parts_of_two_processes_are_joined() -> None:
-    samples = tiny_samples(20)
-    alone, both = pair(samples).eval(), pair(samples).eval()
-    batch = a_batch(alone, samples, 20)
-    halves = [Batch(batch.indices[i::2], batch.labels[i::2], (batch.views[0][i::2],)) for i in (0, 1)]
-    parts: list[list[Tensor]] = []
-    for half in halves:
-        worker = pair(samples).eval()
-        run_step(worker, half, 2)
-        run_step(both, half, 2)
-        noted: list[Tensor] = []
-        worker.after_epoch(2, lambda tensor, noted=noted: noted.append(tensor) or tensor)  # type: ignore[misc]
-        parts.append(noted)
-    sums = iter([a + b for a, b in zip(*parts, strict=True)])
-    alone.after_epoch(2, lambda tensor: next(sums))
-    both.after_epoch(2, lambda tensor: tensor)
-    assert alone.partition is not None and both.partition is not None
-    for name, value in both.partition.state_dict().items():
-        assert torch.equal(alone.partition.state_dict()[name], value), name
 
 
 def test_noise_is_found() -> None:

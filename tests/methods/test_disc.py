@@ -15,15 +15,10 @@ from lond.errors import ConfigError
 from lond.identify import InstanceSelection, follow_confidence, select_by_threshold
 from lond.losses import draw_mix
 from lond.methods import Disc, DiscSettings, Task
-from lond.methods.base import Total
 from lond.types import UNLABELLED, Batch, Clock, Samples, Term
 
 SETTINGS = DiscSettings(warmup_epochs=1, hidden=16)
 KINDS = {"clean": 0, "hard": 1, "purified": 2, "none": 3}
-
-
-def alone(tensor: Tensor) -> Tensor:
-    return tensor
 
 
 def make(samples: Samples, **changes: Any) -> Disc:
@@ -67,7 +62,7 @@ def test_warm_up_is_cross_entropy_of_both_views_and_notes_them() -> None:
     for i, label in enumerate(batch.labels.tolist()):
         expected = -math.log(weak[i][label]) - math.log(strong[i][label])
         assert term.values[i].item() == pytest.approx(expected, abs=1e-4)
-    method.after_epoch(0, alone)
+    method.after_epoch(0)
     rows = method.probabilities.rows[batch.indices]
     assert torch.allclose(rows, torch.cat([torch.tensor(weak), torch.tensor(strong)], dim=1).float(), atol=1e-5)
     assert method.partition is None
@@ -134,7 +129,7 @@ def test_the_epoch_end_judges_by_the_old_thresholds() -> None:
         rows = torch.rand(60, 2, 3, generator=random).pow(3)
         rows /= rows.sum(dim=2, keepdim=True)
         method.probabilities.write(torch.arange(60), rows.flatten(1))
-        method.after_epoch(epoch, alone)
+        method.after_epoch(epoch)
         expected = select_by_threshold(rows[:, 0], rows[:, 1], samples.labels, thresholds, margin=0.3, cap=0.9)
         for got, wanted in zip(method.selection, expected, strict=True):
             assert torch.equal(got, wanted)
@@ -157,12 +152,12 @@ def test_samples_that_were_not_shown_stay_as_they_are() -> None:
     method = make(samples)
     sure = torch.nn.functional.one_hot(samples.labels, 3).float()
     method.probabilities.write(torch.arange(6), torch.cat([sure, sure], dim=1))
-    method.after_epoch(0, alone)
+    method.after_epoch(0)
     before, thresholds, rows = method.selection, method.thresholds, method.probabilities.rows
     assert before.clean.all()
     wrong = sure.roll(1, dims=1)
     method.probabilities.write(torch.tensor([1, 4]), torch.cat([wrong, wrong], dim=1)[[1, 4]])
-    method.after_epoch(1, alone)
+    method.after_epoch(1)
     kept = torch.tensor([0, 2, 3, 5])
     for old, new in zip(before, method.selection, strict=True):
         assert torch.equal(old[kept], new[kept])
@@ -175,9 +170,9 @@ def test_a_limit_of_steps_leaves_samples_unjudged() -> None:
     trainer = tiny_trainer(tiny_samples(40), "disc", settings=SETTINGS, epochs=2, batch_size=8, max_steps=1)
     thresholds = []
 
-    def note(epoch: int, total: Total) -> None:
+    def note(epoch: int) -> None:
         thresholds.append(trainer.method.thresholds.clone())
-        Disc.after_epoch(trainer.method, epoch, total)
+        Disc.after_epoch(trainer.method, epoch)
 
     trainer.method.after_epoch = note
     trainer.run()
@@ -210,7 +205,7 @@ def test_unlabelled_samples_wait_for_a_sure_prediction() -> None:
     (phase,) = method.before_epoch(1, survey_of(method, samples))
     assert phase.lead == 12
     robust(method.train(), first_batches(samples, phase, 12)["all"])
-    method.after_epoch(1, alone)
+    method.after_epoch(1)
     assert not (method.selection.clean | method.selection.hard)[:4].any()
     assert (method.selection.targets >= 0).all()
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from methods.tiny import default_settings, first_batches, survey_of, tiny_method, tiny_samples, tiny_trainer
-from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.identify import Assignment
@@ -38,10 +37,6 @@ def step(method: JoSrc, phase: str, batch: Batch, epoch: int = 1) -> dict[str, T
 @torch.no_grad()
 def outputs(net: Any, batch: Batch) -> list[np.ndarray]:
     return [net(view).logits.double().softmax(dim=1).numpy() for view in batch.views]
-
-
-def total(tensor: Tensor) -> Tensor:
-    return tensor
 
 
 @pytest.mark.parametrize(
@@ -219,7 +214,7 @@ def test_the_partition_holds_the_verdicts_of_the_batches() -> None:
     method = method_for(samples)
     batch = robust_batch(method, samples)
     step(method.train(), "robust", batch)
-    method.after_epoch(1, total)
+    method.after_epoch(1)
     partition = method.partition
     assert partition is not None
     assert (partition.clean.int() + partition.closed.int() + partition.open.int() == 1).all()
@@ -239,7 +234,7 @@ def test_closed_samples_take_the_teachers_class_and_its_confidence() -> None:
     method = method_for(samples, clean_threshold=1.0, final_threshold=1.0).train()
     batch = robust_batch(method, samples)
     step(method, "robust", batch)
-    method.after_epoch(1, total)
+    method.after_epoch(1)
     taught = torch.tensor(sum(outputs(method.teacher, batch)) / 2).float()
     partition = method.partition
     assert partition is not None and not partition.clean.any()
@@ -255,7 +250,7 @@ def test_warm_up_judges_nobody_and_leaves_unlabelled_samples_out() -> None:
     method = method_for(samples)
     (phase,) = method.before_epoch(0, survey_of(method, samples))
     assert phase.lead == 39
-    method.after_epoch(0, total)
+    method.after_epoch(0)
     assert method.partition is None
     (phase,) = method.before_epoch(1, survey_of(method, samples))
     assert phase.lead == 40

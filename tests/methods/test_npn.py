@@ -21,10 +21,6 @@ from lond.types import UNLABELLED, Batch, Clock, Samples, Term
 VARIANTS = {"npn-hard": NpnHardSettings, "npn-soft": NpnSoftSettings}
 
 
-def alone(tensor: Tensor) -> Tensor:
-    return tensor
-
-
 def make(samples: Samples, name: str = "npn-hard", **changes: Any) -> Npn:
     settings = replace(VARIANTS[name](warmup_epochs=1, hidden=16), **changes)
     method = tiny_method(samples, name, settings)
@@ -113,7 +109,7 @@ def test_votes_add_up_over_epochs_and_a_repeated_step_counts_once(top_k: int) ->
             step(method, batch, phase)
         for index, row in zip(batch.indices.tolist(), rows_of(method, batch.views[0]), strict=True):
             counts.setdefault(index, Counter()).update(ranked(row)[:top_k])
-        method.after_epoch(epoch, alone)
+        method.after_epoch(epoch)
         with torch.no_grad():
             method.net.last.weight.neg_()
     for index in range(20):
@@ -166,12 +162,12 @@ def test_equal_votes_are_decided_by_the_prediction() -> None:
         old[index, ranked(row)[1]] = 1
     method.votes.load(old)
     step(method, batch)
-    method.after_epoch(1, alone)
+    method.after_epoch(1)
     assert method.winners.rows[batch.indices].squeeze(1).tolist() == [ranked(row)[0] for row in weak]
     # One vote more outweighs any probability.
     method.votes.load(2 * old)
     step(method, batch)
-    method.after_epoch(1, alone)
+    method.after_epoch(1)
     assert method.winners.rows[batch.indices].squeeze(1).tolist() == [ranked(row)[1] for row in weak]
 
 
@@ -237,7 +233,7 @@ def test_unlabelled_samples_vote_and_are_never_clean() -> None:
     row = rows_of(method, batch.views[0])[i]
     expected = -math.fsum(math.log(1 - row[c]) for c in ranked(row)[1:])
     assert terms["negative"].values[i].item() == pytest.approx(expected, abs=1e-4)
-    method.after_epoch(1, alone)
+    method.after_epoch(1)
     assert method.partition is not None
     assert method.partition.closed[:4].all()
 

@@ -10,7 +10,7 @@ from methods.tiny import first_batches, tiny_samples, tiny_task
 from torch import Tensor
 
 from lond.errors import ConfigError
-from lond.methods.base import Survey, Total
+from lond.methods.base import Survey
 from lond.methods.semi_supervised_pair import SemiSupervisedPair, SemiSupervisedPairSettings, warn_nothing_is_clean
 from lond.types import Clock, Phase
 
@@ -25,7 +25,7 @@ class Half(SemiSupervisedPair):
     def trust(self, phase: str) -> Tensor:
         return torch.full((24,), 0.5)
 
-    def before_epoch(self, epoch: int, survey: Survey, total: Total | None = None) -> list[Phase]:
+    def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
         return [self.divided_phase("net1", torch.arange(24) < 16)]
 
 

@@ -29,7 +29,6 @@ from lond.runs.folder import (
     folder_config,
     held,
     identity_in,
-    is_first_process,
     make_manifest,
     outside_parts,
     read_manifest,
@@ -156,24 +155,6 @@ def test_changed_data_are_refused_once_a_run_has_begun(begun: str, changed: str,
     part: Any = "train" if changed == "labels" else "test"
     with pytest.raises(ConfigError, match=rf"on other data \(the {part} images or labels have changed\)"):
         check_same_data(tmp_path, asked)
-
-
-@pytest.mark.parametrize(
-    ("environment", "first"),
-    [
-        ({}, True),
-        ({"RANK": "0", "LOCAL_RANK": "0"}, True),
-        ({"RANK": "3", "LOCAL_RANK": "0"}, False),
-        ({"LOCAL_RANK": "1"}, False),
-        ({"LOCAL_RANK": "0", "NODE_RANK": "1"}, False),
-    ],
-)
-def test_which_process_is_the_first(environment: dict[str, str], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RANK", "LOCAL_RANK", "NODE_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert is_first_process() is first
 
 
 def samples_in(folder: Path) -> Samples:

@@ -9,10 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +22,6 @@ from lond.cli import app
 from lond.detect import Network
 from lond.errors import CollapseError, ConfigError, DataError
 from lond.methods import Method, Survey
-from lond.methods.base import Total
 from lond.train import Trainer, TrainSettings
 from lond.train.checkpoint import load_state, same_state
 from lond.train.loop import LOG, mean_of_last
@@ -422,8 +419,8 @@ class Hooked(Method):
     def after_step(self) -> None:
         self.asked.append("after step")
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
-        self.asked.append(f"after epoch {epoch}, {total(torch.ones(2)).tolist()}")
+    def after_epoch(self, epoch: int) -> None:
+        self.asked.append(f"after epoch {epoch}")
 
     def predict(self, images: Tensor) -> Prediction:
         raise NotImplementedError
@@ -439,7 +436,7 @@ def test_phases_may_be_yielded_and_hooks_are_called() -> None:
     assert method.asked == [
         "survey 6", "step first", "after step", "step first", "after step",
         "survey 6", "step second", "after step", "step second", "after step",
-        "after epoch 0, [1.0, 1.0]",
+        "after epoch 0",
     ]  # fmt: skip
     assert record["phase"] == "first+second"
     assert (record["first_loss"], record["second_loss"], record["loss"]) == (1.0, 3.0, 2.0)
@@ -468,18 +465,6 @@ def test_a_term_is_averaged_over_the_steps_that_had_it() -> None:
     assert (record["loss_always"], record["loss_rare"]) == (3.0, 15.0)
     # The steps' losses are 1 + 5, 2 and 6 + 10.
     assert record["loss"] == 8.0
-
-
-def test_a_term_that_another_process_had_is_averaged_over_its_steps() -> None:
-    trainer = tiny_trainer(tiny_samples(6), "standard")
-    others = {"a": [3.0, 1.0], "b": [8.0, 2.0], "c": [0.0, 0.0]}
-    asked = iter(others)
-    trainer.runtime = SimpleNamespace(  # type: ignore[assignment]
-        device=torch.device("cpu"),
-        union=lambda names: [*names, "b"],
-        total=lambda mine: mine + torch.tensor(others[next(asked)]),
-    )
-    assert trainer._averages({"a": torch.tensor(9.0)}, Counter(a=3)) == {"a": 3.0, "b": 4.0}
 
 
 def test_steps_can_be_limited() -> None:

@@ -46,6 +46,7 @@ def train(
     detector: Annotated[
         str, typer.Option(help="Detector that calls images foreign, e.g. knn; own = the method's own score.")
     ] = "own",
+    timeout: Annotated[int, typer.Option(help="Seconds after which a process that waits for another gives up.")] = 1800,
     logs: Annotated[
         list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
     ] = None,
@@ -54,12 +55,15 @@ def train(
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
+    import os
+
+    from lond.errors import LostProcessError
     from lond.presets.options import COMMAND_LINE, key_and_value, stages
+    from lond.processes.started import is_first_process, is_started_by_first, started_outside
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.runs import METRICS, train_run
     from lond.runs.fit_detector import check_name
-    from lond.runs.folder import is_first_process
     from lond.train.runtime import RuntimeSettings
 
     check_name(detector)
@@ -76,7 +80,10 @@ def train(
         overrides=overrides,
     )
     config = found[COMMAND_LINE]
-    runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads)
+    started = started_outside()
+    if started is not None and devices == nodes == 1:
+        devices, nodes = started.devices, started.nodes
+    runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads, timeout)
     warmup = getattr(config.settings, "warmup_epochs", 0)
     if warmup >= config.train.epochs:
         out.print(
@@ -89,6 +96,7 @@ def train(
         return
     if (folder / METRICS).is_file():
         out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
+    parent = os.getppid()
     try:
         steps = 2 if config.data.frozen.backbone else 1
         first = is_first_process()
@@ -98,6 +106,11 @@ def train(
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on after the last finished epoch")
         raise typer.Exit(130) from None
+    except LostProcessError:
+        # One line is enough: the process that started this one, if it is there, says the same.
+        if is_started_by_first() and os.getppid() == parent:
+            raise typer.Exit(2) from None
+        raise
     if not is_first_process():
         return
     print_figures(f"{config.method}, mean over its last epochs", result.metrics)

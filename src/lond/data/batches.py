@@ -9,6 +9,7 @@ from torch import Tensor
 
 from lond.data.ahead import ahead
 from lond.data.views import Views
+from lond.processes.group import ProcessGroup
 from lond.seeds import generator
 from lond.types import Batch, Phase, Pixels, Request, Samples, Stream
 
@@ -26,23 +27,25 @@ def draw_order(
     return list(stream.indices[order].split(batch_size))[:steps]
 
 
-def count_steps(lead: int, batch_size: int, processes: int = 1) -> int:
-    """Return the steps of a phase; a last batch that would leave a process with fewer than two samples is dropped."""
+def count_steps(lead: int, batch_size: int) -> int:
+    """Return the steps of a phase; a last batch of fewer than two samples is dropped."""
     full, rest = divmod(lead, batch_size)
-    return full + int(rest >= 2 * processes)
+    return full + int(rest >= 2)
 
 
 class BatchMaker:
     """Draws the batches of a phase from a sample set.
 
+    Every process of a run gets the whole batch, the same as one process would: what it mixes and contrasts does not
+    depend on their number. Only the reading of image files is divided.
+
     Args:
         samples: images and given labels.
         views: makes the views.
-        batch_size: samples a stream and step, over all processes.
+        batch_size: samples a stream and step.
         device: where batches are put.
-        rank: this process.
-        processes: how many processes share a batch.
         max_steps: the most steps of a phase after warm-up; 0 = no limit.
+        group: the processes that read together; None = this one alone.
     """
 
     def __init__(
@@ -51,24 +54,23 @@ class BatchMaker:
         views: Views,
         batch_size: int,
         device: torch.device,
-        rank: int = 0,
-        processes: int = 1,
         max_steps: int = 0,
+        group: ProcessGroup | None = None,
     ) -> None:
         """Keep the parts."""
         self.samples, self.views, self.batch_size, self.device = samples, views, batch_size, device
-        self.rank, self.processes, self.max_steps = rank, processes, max_steps
+        self.max_steps = max_steps
+        # What is in memory is faster copied than sent.
+        self.group = group if group is not None and group.processes > 1 and samples.pixels.crops_on_read else None
 
     def steps(self, phase: Phase) -> int:
         """Return the number of steps of a phase."""
-        steps = phase.steps or count_steps(phase.lead, self._size(phase.share), self.processes)
-        # Too few for a part for every process: they are repeated.
-        steps = max(steps, int(phase.lead >= 2))
+        steps = phase.steps or count_steps(phase.lead, self._size(phase.share))
         return min(steps, self.max_steps) if self.max_steps and not phase.is_warmup else steps
 
     def _size(self, share: float) -> int:
-        """Return the samples of a batch of some share; every process needs two for batch normalisation."""
-        return max(2 * self.processes, round(share * self.batch_size))
+        """Return the samples of a batch of some share; batch normalisation needs two."""
+        return max(2, round(share * self.batch_size))
 
     def batches(self, phase: Phase, seed: int, epoch: int) -> Iterator[dict[str, Batch]]:
         """Yield one batch of every stream a step; where there is a core to spare, the next is made meanwhile."""
@@ -87,15 +89,26 @@ class BatchMaker:
                 self._size(stream.share),
                 steps,
                 order,
-                once=stream.share <= phase.share and not phase.steps and phase.lead >= 2 * self.processes,
+                once=stream.share <= phase.share and not phase.steps and phase.lead >= 2,
             )
             for name, stream in streams.items()
         }
-        random = generator(seed, "views", epoch, phase.name, self.rank)
-        plan = [{name: drawn[name][step][self.rank :: self.processes] for name in streams} for step in range(steps)]
+        # The 0 was the rank: all processes draw alike.
+        random = generator(seed, "views", epoch, phase.name, 0)
+        plan = [{name: drawn[name][step] for name in streams} for step in range(steps)]
         requests = [self._request(list(parts.values()), list(streams.values()), random) for parts in plan]
-        for parts, images in zip(plan, self.samples.pixels.stream(requests), strict=True):
+        for parts, images in zip(plan, self._read(requests), strict=True):
             yield self._with_views(parts, streams, images.to(self.device, non_blocking=True), random)
+
+    def _read(self, requests: list[Request]) -> Iterator[Tensor]:
+        """Yield the images of each request; processes that share the reading get those of the others from them."""
+        group = self.group
+        if group is None:
+            yield from self.samples.pixels.stream(requests)
+            return
+        own = [_part(request, group.rows(len(request.indices))) for request in requests]
+        for request, images in zip(requests, self.samples.pixels.stream(own), strict=True):
+            yield group.gather(images.transpose(0, 1), len(request.indices)).transpose(0, 1)
 
     def _request(self, parts: list[Tensor], streams: list[Stream], random: torch.Generator) -> Request:
         indices = torch.cat(parts)
@@ -130,6 +143,10 @@ class BatchMaker:
 
     def _batch(self, part: Tensor, views: tuple[Tensor, ...]) -> Batch:
         return Batch(part.to(self.device), self.samples.labels[part].to(self.device), views)
+
+
+def _part(request: Request, rows: slice) -> Request:
+    return Request(request.indices[rows], None if request.crops is None else request.crops[:, rows])
 
 
 def ordered_views(

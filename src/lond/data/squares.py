@@ -203,3 +203,12 @@ def unreadable(pixels: Pixels) -> dict[int, str]:
         return {}
     reasons = {problem.id: problem.reason for problem in pixels.problems}
     return {index: reasons[name] for index in range(len(pixels)) if (name := pixels.name(index)) in reasons}
+
+
+def note_unreadable(pixels: Pixels, faults: Faults) -> None:
+    """Take note of images that another process could not decode, as ``unreadable`` gave them there."""
+    if isinstance(pixels, SubsetPixels):
+        places = pixels.indices.tolist()
+        note_unreadable(pixels.base, {places[place]: reason for place, reason in faults.items()})
+    elif isinstance(pixels, SquarePixels):
+        pixels._faults.update(faults)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from lond.processes.rows import share_rows
+
 BLOCK_BYTES = 64 * 2**20
 """Largest similarity block held at a time."""
 
@@ -31,6 +33,8 @@ class Neighbours(NamedTuple):
 def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, include_self: bool = True) -> Neighbours:
     """Return the k rows of ``bank`` (N, E) with the largest inner product with each query.
 
+    Processes that work together search for a share of the queries each.
+
     Args:
         bank: ``(N, E)``; unit rows make the inner product a cosine.
         k: how many neighbours; capped by what the bank holds. Ties (exact duplicates) are broken arbitrarily.
@@ -50,9 +54,16 @@ def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, i
     k = min(k, len(bank) - int(skip_self))
     if k < 1:
         raise ValueError("need k >= 1 and at least one candidate neighbour")
+    return Neighbours(
+        *share_rows(lambda own: _found(points[own], bank, k, own.start if skip_self else None), len(points))
+    )
+
+
+def _found(points: Tensor, bank: Tensor, k: int, own_start: int | None) -> Neighbours:
+    """Return the neighbours of points; those that must not find themselves stand in the bank from ``own_start`` on."""
     rows = max(1, BLOCK_BYTES // (4 * len(bank)))
     found = [
-        _block(points[start : start + rows], bank, k, start if skip_self else None)
+        _block(points[start : start + rows], bank, k, None if own_start is None else own_start + start)
         for start in range(0, len(points), rows)
     ]
     if not found:

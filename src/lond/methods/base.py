@@ -45,10 +45,6 @@ class Survey(Protocol):
         """Return the outputs of ``describe`` for all N samples, concatenated."""
 
 
-Total = Callable[[Tensor], Tensor]
-"""Sums a tensor over all processes; each sees its own share of the samples, so a table of rows is filled in parts."""
-
-
 @dataclass(frozen=True)
 class Cost:
     """What an epoch of a method costs, in epochs of plain cross-entropy, and in searches among all training samples.
@@ -106,7 +102,7 @@ class Method(nn.Module, ABC):
     def after_step(self) -> None:
         """Do what follows an optimiser step, such as moving a mean teacher."""
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
+    def after_epoch(self, epoch: int) -> None:
         """Do what follows an epoch, such as reading the table of what was seen of every sample."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ from torch import Tensor
 from lond.detect import Network
 from lond.errors import ConfigError
 from lond.identify import drop_rate, kept_count, smallest
-from lond.methods.base import Cost, Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, PairMethod, build_classifier, predict_with, whole_set
 from lond.methods.for_detectors import OpenedClassifier
 from lond.methods.sample_table import SampleTable
@@ -121,9 +121,9 @@ class CoTeaching(PairMethod):
         belief, predicted = F.softmax(logits, dim=1).max(dim=1)
         self.seen.write(indices, torch.stack([easy.float(), predicted.float(), belief], dim=1))
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
+    def after_epoch(self, epoch: int) -> None:
         """Judge the samples, if the epoch dropped any: clean if both networks find them easy, else mislabelled."""
-        self.seen.merge(total)
+        self.seen.merge()
         if self._drop_rate(epoch) > 0:
             self.partition = self._judge()
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import InstanceSelection, follow_confidence, select_by_threshold
 from lond.losses import draw_mix, generalised_cross_entropy, mix_inputs, soft_cross_entropy
-from lond.methods.base import Cost, Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.types import Batch, Clock, Epochs, Memory, Partition, Phase, Stream, Term
@@ -110,9 +110,9 @@ class Disc(SingleMethod):
         everyone = torch.arange(len(self.labels))
         return [Phase("robust", {"all": Stream(everyone, VIEWS)}, lead=len(everyone))]
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
+    def after_epoch(self, epoch: int) -> None:
         """Judge the samples that were seen by their old thresholds, then move these towards their confidence."""
-        seen = self.probabilities.merge(total)
+        seen = self.probabilities.merge()
         weak, strong = self.probabilities.rows.chunk(2, dim=1)
         labels, old = self.labels.to(weak.device), self.thresholds.to(weak.device)
         settings = self.settings

@@ -15,7 +15,7 @@ from torch import Tensor
 from lond.errors import ConfigError
 from lond.identify import Assignment, assign_by_views, rising_threshold
 from lond.losses import jeffreys_divergence, jensen_shannon, soft_cross_entropy
-from lond.methods.base import Cost, Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, whole_set
 from lond.methods.sample_table import SampleTable
 from lond.nets.teacher import MeanTeacher
@@ -142,11 +142,11 @@ class JoSrc(SingleMethod):
         """Move the teacher."""
         self.teacher.follow(self.net)
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
+    def after_epoch(self, epoch: int) -> None:
         """Make the verdicts of the epoch's batches the partition."""
         if epoch < self.settings.warmup_epochs:
             return
-        self.seen.merge(total)
+        self.seen.merge()
         kind, taught, trust = self.seen.rows.unbind(dim=1)
         labels = self.labels.to(kind.device)
         clean, is_open = kind == 1, kind == 3

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from lond.errors import ConfigError
 from lond.losses import negative_entropy, negative_learning
-from lond.methods.base import Cost, Survey, Task, Total
+from lond.methods.base import Cost, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, SingleMethod, build_classifier, one_hot, whole_set
 from lond.methods.mix_match import ramp
 from lond.methods.sample_table import SampleTable
@@ -115,10 +115,10 @@ class Npn(SingleMethod):
         everyone = torch.arange(len(self.labels))
         return [Phase("robust", {"all": Stream(everyone, ("weak", "strong"))}, lead=len(everyone))]
 
-    def after_epoch(self, epoch: int, total: Total) -> None:
-        """Join the votes; after warm-up they judge the labels."""
-        self.votes.merge(total)
-        self.winners.merge(total)
+    def after_epoch(self, epoch: int) -> None:
+        """Take over the votes; after warm-up they judge the labels."""
+        self.votes.merge()
+        self.winners.merge()
         if epoch >= self.settings.warmup_epochs:
             self.partition = partition_of(self.labels, self.votes.rows, self.winners.rows.squeeze(1).long())
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lond.methods.base import Total
-
 
 class SampleTable:
-    """Rows ``(N, D)`` float32, one per sample, written step by step and joined over all processes at the epoch's end.
+    """Rows ``(N, D)`` float32, one per sample, written step by step and taken over at the epoch's end.
 
     Samples that an epoch did not show keep their old row.
     """
@@ -21,20 +19,19 @@ class SampleTable:
 
     def _start(self) -> None:
         self._fresh = torch.zeros_like(self.rows)
-        self._seen = torch.zeros(len(self.rows), device=self.rows.device)
+        self._seen = torch.zeros(len(self.rows), dtype=torch.bool, device=self.rows.device)
 
     def write(self, indices: Tensor, rows: Tensor) -> None:
         """Note the rows ``(B, D)`` of samples ``(B,)``; of a sample written twice one row stays."""
         if self.rows.device != rows.device:
             self.rows, self._fresh, self._seen = (part.to(rows.device) for part in (self.rows, self._fresh, self._seen))
         self._fresh[indices] = rows.detach().float()
-        self._seen[indices] = 1
+        self._seen[indices] = True
 
-    def merge(self, total: Total) -> Tensor:
-        """Take over the rows of this epoch from all processes; return the mask ``(N,)`` of samples that were seen."""
-        fresh, counts = total(self._fresh), total(self._seen)
-        seen = counts > 0
-        self.rows = torch.where(seen[:, None], fresh / counts.clamp_min(1)[:, None], self.rows)
+    def merge(self) -> Tensor:
+        """Take over the rows of this epoch; return the mask ``(N,)`` of samples that were seen."""
+        seen = self._seen
+        self.rows = torch.where(seen[:, None], self._fresh, self.rows)
         self._start()
         return seen
 

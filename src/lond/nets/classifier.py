@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.nets.heads import check_batch, hidden_layer
+from lond.processes.rows import by_rows
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,10 @@ class Classifier(nn.Module):
 
     def forward(self, x: Tensor) -> ClassifierOutput:
         """Map images ``(B, K, H, W)`` to penultimate features and logits."""
-        features = self.backbone(x)
         if len(self.neck):
-            check_batch(features, self.training)
-        features = self.neck(features)
-        return ClassifierOutput(features, self.last(features))
+            check_batch(x, self.training)
+        return ClassifierOutput(*by_rows(self._outputs, x))
+
+    def _outputs(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.neck(self.backbone(x))
+        return features, self.last(features)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lond.nets.heads import check_batch, mlp_head
+from lond.processes.rows import by_rows
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,14 @@ class DualNet(nn.Module):
 
     def forward(self, x: Tensor) -> DualOutput:
         """Map images ``(B, K, H, W)`` to features, embeddings and one-vs-all logits."""
+        check_batch(x, self.training)
+        return DualOutput(*by_rows(self._outputs, x))
+
+    def _outputs(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         features = self.backbone(x)
-        check_batch(features, self.training)
         # Half precision under autocast would leave lengths that are off by 1e-3.
         embedding = functional.normalize(self.projection_head(features).float(), dim=1)
-        logits = self.ova_head(features).reshape(-1, self.num_classes, 2)
-        return DualOutput(features, embedding, logits)
+        return features, embedding, self.ova_head(features).reshape(-1, self.num_classes, 2)
 
     @torch.no_grad()
     def set_prototypes(self, prototypes: Tensor) -> None:

@@ -22,15 +22,15 @@ def hidden_layer(in_size: int, hidden: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(in_size, hidden), nn.BatchNorm1d(hidden), nn.ReLU(inplace=True))
 
 
-def check_batch(features: Tensor, training: bool) -> None:
+def check_batch(batch: Tensor, training: bool) -> None:
     """Check that a training batch has at least two samples, which BatchNorm1d needs.
 
     Args:
-        features: ``(B, F)``.
+        batch: ``(B, ...)``, whatever its rows are.
         training: Whether the head is in training mode.
 
     Raises:
         ValueError: If the head is in training mode and B is 1.
     """
-    if training and len(features) == 1:
+    if training and len(batch) == 1:
         raise ValueError("a training batch needs at least 2 samples: batch normalisation cannot work on one")

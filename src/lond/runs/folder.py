@@ -18,6 +18,7 @@ from lond.io.lock import LOCK, locked
 from lond.io.plain_values import flat
 from lond.methods import ALL_METHODS
 from lond.nets import ALL_BACKBONES
+from lond.processes.started import is_first_process
 from lond.train.state import newest_checkpoint
 from lond.types import Samples
 
@@ -132,17 +133,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value > 0
-
-
-def is_first_process() -> bool:
-    """Tell, also before the processes know one another, whether this is the first one of a distributed run.
-
-    ``torchrun`` sets RANK; Fabric's own launcher sets the rank on the machine and, if told, the machine's.
-    """
-    ranks = (
-        [os.environ["RANK"]] if "RANK" in os.environ else [os.environ.get(n, "0") for n in ("LOCAL_RANK", "NODE_RANK")]
-    )
-    return all(rank == "0" for rank in ranks)
 
 
 def held(folder: Path | None) -> AbstractContextManager[None]:

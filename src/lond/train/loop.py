@@ -15,10 +15,13 @@ import torch
 from torch import Tensor
 
 from lond.data.batches import BatchMaker, ordered_views
+from lond.data.squares import note_unreadable, unreadable
 from lond.data.views import Views
 from lond.errors import ConfigError, DataError
 from lond.evaluate import evaluate_predictions, selection_quality
 from lond.methods.base import Method
+from lond.processes.group import together
+from lond.processes.rows import share_rows
 from lond.progress.work import Work, work_here
 from lond.seeds import generator, own_random_state
 from lond.train.divergence import LossWatch, collapse
@@ -94,7 +97,7 @@ class Trainer:
         self.method = method.to(runtime.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimiser = runtime.optimiser(build_optimiser(method.parameters(), optimiser))
         self.batches = BatchMaker(
-            samples, views, settings.batch_size, runtime.device, runtime.rank, runtime.processes, settings.max_steps
+            samples, views, settings.batch_size, runtime.device, settings.max_steps, runtime.group
         )
         self.history: list[dict[str, Any]] = []
         self.identity = dict(identity or {})
@@ -104,8 +107,17 @@ class Trainer:
         """Continue from the folder's newest whole checkpoint if there is one; tell whether there was.
 
         Raises:
-            DataError: all are damaged, or it is of another run, or does not fit the method.
+            DataError: all are damaged, or it is of another run, or does not fit the method, or not every process finds
+                the same.
         """
+        found = self._load()
+        if self.runtime.processes > 1 and len(set(self.runtime.group.gather_objects(len(self.history)))) > 1:
+            raise DataError(
+                f"the processes find different checkpoints in {self.folder}: all machines must see the same run folder"
+            )
+        return found
+
+    def _load(self) -> bool:
         main = self.runtime.is_main
         saved = None if self.folder is None else read_checkpoint(self.folder, self.identity, say=main)
         if saved is None:
@@ -137,7 +149,8 @@ class Trainer:
         with work_here("training", show=self.show_progress) as work:
             work.begin(self.label)
             for epoch in range(len(self.history), self.settings.epochs):
-                with own_random_state(self.settings.seed, "global", epoch, self.runtime.rank):
+                # The 0 was the rank: all processes draw alike.
+                with own_random_state(self.settings.seed, "global", epoch, 0), self.runtime.together():
                     record = self._epoch(epoch, work)
                 self.history.append(record)
                 if log:
@@ -157,7 +170,7 @@ class Trainer:
             begun = time.perf_counter()
             losses[phase.name] = self._phase(phase, epoch, work)
             in_steps += time.perf_counter() - begun
-        self.method.after_epoch(epoch, self.runtime.total)
+        self.method.after_epoch(epoch)
         self.runtime.average_buffers(self.method)
         trained = time.perf_counter()
         record: dict[str, Any] = {
@@ -180,8 +193,8 @@ class Trainer:
         self.method.train()
         steps = self.batches.steps(phase)
         if not steps:
-            raise DataError(f"{phase.lead} images are too few to train on with {self.runtime.processes} process(es)")
-        random = generator(self.settings.seed, "step", epoch, phase.name, self.runtime.rank)
+            raise DataError(f"{phase.lead} image(s) are too few to train on")
+        random = generator(self.settings.seed, "step", epoch, phase.name, 0)
         sums: dict[str, Tensor] = {}
         counts: Counter[str] = Counter()
         watch = LossWatch(self.samples, self.runtime, epoch, phase.name)
@@ -194,28 +207,13 @@ class Trainer:
                 counts[name] += 1
             done = (epoch + (step + 1) / steps) / self.settings.epochs
             work.move(done, f"epoch {epoch + 1}/{self.settings.epochs} {phase.name}")
-        return self._averages(sums, counts)
-
-    def _averages(self, sums: dict[str, Tensor], counts: Counter[str]) -> dict[str, float]:
-        """Return the mean of every term over the steps, of all processes, that had it."""
-        averages = {}
-        # A process whose batches were without some term still takes part in its average.
-        for name in self.runtime.union(sums):
-            both = torch.stack(
-                [
-                    sums.get(name, torch.zeros((), device=self.runtime.device)).float(),
-                    torch.tensor(float(counts[name]), device=self.runtime.device),
-                ]
-            )
-            value, count = self.runtime.total(both).tolist()
-            averages[name] = value / count
-        return averages
+        return {name: float(value.float()) / counts[name] for name, value in sums.items()}
 
     def step(self, phase: Phase, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Tensor]:
         """Make one step and return the loss and the mean of each of its terms."""
         with self.runtime.autocast():
             terms = self.method.step(phase.name, batches, clock, random)
-            # A term without a sample adds nothing; its sum, 0, gives every process the same gradients to average.
+            # A term without a sample adds nothing, but its parameters get a gradient of 0.
             means = {
                 name: term.values.mean() if len(term.values) else term.values.sum() for name, term in terms.items()
             }
@@ -235,15 +233,18 @@ class Trainer:
     def _map(self, samples: Samples, describe: Callable[[Tensor], tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
         """Map the test view of every sample through ``describe``; each process does its share."""
         self.method.eval()
-        runtime, total = self.runtime, len(samples)
-        shared = total >= runtime.processes
-        mine = torch.arange(runtime.rank, total, runtime.processes) if shared else torch.arange(total)
-        parts = []
-        for images in ordered_views(samples.pixels, self.views, self.settings.evaluation_batch, runtime.device, mine):
-            with runtime.autocast():
-                parts.append([part.float() for part in describe(images)])
-        columns = [torch.cat(column) for column in zip(*parts, strict=True)]
-        return tuple(runtime.gather_rows(column, total) if shared else column for column in columns)
+        runtime, size = self.runtime, self.settings.evaluation_batch
+
+        def describe_rows(rows: slice) -> tuple[Tensor, ...]:
+            indices, parts = torch.arange(len(samples))[rows], []
+            for images in ordered_views(samples.pixels, self.views, size, runtime.device, indices):
+                with together(None), runtime.autocast():
+                    parts.append([part.float() for part in describe(images)])
+            return tuple(torch.cat(column) for column in zip(*parts, strict=True))
+
+        # A process without a row would not know what columns there are.
+        with runtime.together() if len(samples) >= runtime.processes else together(None):
+            return share_rows(describe_rows, len(samples))
 
     def predict(self, samples: Samples) -> Prediction:
         """Return what the method says about every sample, on the CPU."""
@@ -252,7 +253,11 @@ class Trainer:
             out = self.method.predict(images)
             return out.probabilities, out.scores, out.features, out.logits
 
-        return Prediction(*(column.cpu() for column in self._map(samples, describe)))
+        columns = self._map(samples, describe)
+        if self.runtime.processes > 1:
+            for faults in self.runtime.group.gather_objects(unreadable(samples.pixels)):
+                note_unreadable(samples.pixels, faults)
+        return Prediction(*(column.cpu() for column in columns))
 
     def _evaluation(self, epoch: int) -> dict[str, float]:
         left = self.settings.epochs - epoch

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from lond.device import ACCELERATORS, choose_device
-from lond.errors import ConfigError
+from lond.errors import ConfigError, LostProcessError
+from lond.processes.group import ProcessGroup, together
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 """Parameters stay in 32 bits; mixed runs the networks in half precision."""
@@ -21,8 +22,7 @@ PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 class RuntimeSettings:
     """Where and how to compute.
 
-    Device and precision change results by rounding only. With several processes each normalises, mixes and contrasts
-    its own part of a batch, as if the batch were smaller; gradients and running statistics are averaged.
+    All of it changes results by rounding only: several processes give what one gives (docs/distributed.md).
     """
 
     accelerator: str = "auto"
@@ -34,11 +34,13 @@ class RuntimeSettings:
     """"32-true", "bf16-mixed" or "16-mixed"."""
     threads: int = 0
     """CPU threads of each process; 0 leaves PyTorch's choice."""
+    timeout: int = 1800
+    """Seconds after which a process that waits for another gives up."""
 
     def __post_init__(self) -> None:
         """Check that counts are at least 1, and accelerator and precision are known."""
-        if self.devices < 1 or self.num_nodes < 1:
-            raise ConfigError("devices and num_nodes must be at least 1")
+        if min(self.devices, self.num_nodes, self.timeout) < 1:
+            raise ConfigError("devices, num_nodes and timeout must be at least 1")
         if self.accelerator not in ACCELERATORS:
             raise ConfigError(f"accelerator {self.accelerator!r} is unknown; use one of {', '.join(ACCELERATORS)}")
         if self.precision not in PRECISIONS:
@@ -53,10 +55,14 @@ class Runtime:
         # Imported here: it takes two seconds, which `lond --help` should not.
         from lightning_fabric import Fabric
 
+        from lond.train.launcher import WatchedStrategy
+
         settings = settings or RuntimeSettings()
         device = choose_device(settings.accelerator, settings.threads)
-        several = settings.devices * settings.num_nodes > 1
-        options: dict[str, Any] = {"strategy": "ddp"} if several else {}
+        processes = settings.devices * settings.num_nodes
+        options: dict[str, Any] = {}
+        if processes > 1:
+            options["strategy"] = WatchedStrategy(settings.timeout)
         try:
             self.fabric = Fabric(
                 accelerator=device.type,
@@ -67,10 +73,18 @@ class Runtime:
             )
         except (ValueError, RuntimeError) as error:
             raise ConfigError(f"this machine cannot run as asked: {error}") from error
-        self.fabric.launch()
+        try:
+            self.fabric.launch()
+        except ValueError as error:
+            raise ConfigError(f"the processes were not started as asked: {error}") from error
+        except (RuntimeError, TimeoutError) as error:
+            raise LostProcessError(
+                f"not all {processes} processes came together within {settings.timeout} seconds: {error}"
+            ) from error
         self.device: torch.device = self.fabric.device
         self.rank: int = self.fabric.global_rank
         self.processes: int = self.fabric.world_size
+        self.group = ProcessGroup(self.rank, self.processes, self.device)
         self.precision = settings.precision
 
     def describe(self) -> dict[str, Any]:
@@ -105,30 +119,18 @@ class Runtime:
         """Make the running statistics of all processes equal."""
         self.average([buffer for buffer in module.buffers() if buffer.is_floating_point()])
 
+    def together(self) -> AbstractContextManager[None]:
+        """Return the context in which all processes do the same, and divide what can be divided."""
+        return together(self.group)
+
     def union(self, names: Iterable[str]) -> list[str]:
         """Return the names that any process knows, first this order, the same in all processes."""
-        known = [list(names)]
-        if self.processes > 1:
-            gathered: list[list[str]] = [[] for _ in range(self.processes)]
-            torch.distributed.all_gather_object(gathered, known[0])
-            known = gathered
+        known = self.group.gather_objects(list(names)) if self.processes > 1 else [list(names)]
         return list(dict.fromkeys(name for part in known for name in part))
 
     def total(self, tensor: Tensor) -> Tensor:
         """Return the sum of a tensor over all processes."""
-        if self.processes > 1:
-            tensor = tensor.to(self.device, copy=True)
-            torch.distributed.all_reduce(tensor)
-        return tensor
-
-    def gather_rows(self, rows: Tensor, total: int) -> Tensor:
-        """Return all ``total`` rows in order, of which this process holds every ``processes``-th, from ``rank`` on."""
-        if self.processes == 1:
-            return rows
-        longest = -(-total // self.processes)
-        padded = torch.cat([rows, rows.new_zeros(longest - len(rows), *rows.shape[1:])])
-        gathered = cast(Tensor, self.fabric.all_gather(padded))
-        return gathered.transpose(0, 1).flatten(0, 1)[:total]
+        return self.group.sum(tensor) if self.processes > 1 else tensor
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of 16-bit training (the gradient scale); empty otherwise."""
@@ -141,7 +143,8 @@ class Runtime:
 
     def barrier(self) -> None:
         """Wait for all processes."""
-        self.fabric.barrier()
+        if self.processes > 1:
+            self.total(torch.zeros(1, device=self.device))
 
     def close(self) -> None:
         """Leave the process group, if there is one."""
@@ -152,8 +155,6 @@ class Runtime:
         """Replace tensors, in place, by their means over all processes."""
         if self.processes == 1 or not tensors:
             return
-        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        torch.distributed.all_reduce(flat)
-        flat /= self.processes
+        flat = self.group.sum(torch.cat([tensor.reshape(-1) for tensor in tensors])) / self.processes
         for tensor, values in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
             tensor.copy_(values.view_as(tensor))
