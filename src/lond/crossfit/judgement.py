@@ -21,10 +21,11 @@ from lond.crossfit.chances import (
     load_table,
 )
 from lond.crossfit.evidence import LabelEvidence, gather
-from lond.crossfit.features import Preparation, learn_preparation
+from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.heads import Heads, fit_one_vs_all, fit_softmax
 from lond.crossfit.rates import EstimatedRate, rate_of
+from lond.crossfit.stages import Stages
 from lond.errors import DataError
 
 
@@ -91,6 +92,7 @@ def judge_labels(
     folds: Tensor | None = None,
     unseen_logits: Tensor | None = None,
     table: ChanceTable | None = None,
+    stages: Stages | None = None,
 ) -> Judgement:
     """Return how likely every image is clean, wrongly labelled or foreign.
 
@@ -111,6 +113,7 @@ def judge_labels(
         folds: ``(N,)`` part in which each image is judged, by heads trained on the others; see ``fold_of``.
         unseen_logits: ``(N, C)`` of networks that did not see the image, in place of linear heads'.
         table: coefficients; those of the package if None.
+        stages: keeps what took long, so that a killed judgement of the same features goes on where it was.
 
     Raises:
         DataError: there are too few labelled images or classes, or a feature is not a number.
@@ -119,14 +122,14 @@ def judge_labels(
         raise DataError(f"features of shape {tuple(features.shape)} do not fit {len(labels)} labels: one row an image")
     if classes < 2 or (len(labels) and int(labels.max()) >= classes):
         raise DataError(f"labels must lie below the number of classes, which must be at least 2, not {classes}")
-    if not features.isfinite().all():
+    if not all(part.isfinite().all() for part in features.split(ROWS)):
         raise DataError("a feature is not a finite number; compute the features again")
     table = table or load_table()
     preparation = learn_preparation(features)
     prepared = preparation(features)
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
-    found = gather(prepared, labels, classes, folds, unseen_logits)
+    found = gather(prepared, labels, classes, folds, unseen_logits, stages)
     likely = chances(found, table)
     sure = confidence(found, likely[:, WRONG], table)
     return Judgement(labels, found, likely, sure, prepared, preparation, folds, table)

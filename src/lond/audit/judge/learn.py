@@ -30,6 +30,9 @@ OUT_OF_FOLD = "images judged by a model trained without them, as far as they are
 AUDIT_FALSE_ALARM_RATE = 0.1
 """Share of known images that the model of an audit calls foreign, unless told otherwise."""
 
+ROWS = 4096
+"""Images whose margins are computed at a time."""
+
 NETWORK_FOLDS = ((5_000, 5), (20_000, 3))
 """Number of images up to which whole networks are trained in so many folds; two beyond."""
 
@@ -51,10 +54,13 @@ class Learned:
 
         The negative margin of an unlabelled image is that of the class its neighbours vote for.
         """
-        evidence = self.judgement.evidence
-        votes, denials = evidence.shares[rows], 1 - evidence.members[rows].clamp(0, 1)
-        own = torch.where(labels >= 0, labels, votes.argmax(dim=1))
-        return neighbour_margin(votes, labels, 1), negative_margin(denials.double(), own).float()
+        opinions, found = self.judgement.evidence.opinions, []
+        for part, given in zip(rows.split(ROWS), labels.split(ROWS), strict=True):
+            votes, denials = opinions.shares(part), 1 - opinions.members(part).clamp(0, 1)
+            own = torch.where(given >= 0, given, votes.argmax(dim=1))
+            found.append((neighbour_margin(votes, given, 1), negative_margin(denials.double(), own).float()))
+        near, negative = zip(*found, strict=True)
+        return torch.cat(near), torch.cat(negative)
 
 
 @dataclass(frozen=True)
