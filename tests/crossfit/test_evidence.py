@@ -15,8 +15,8 @@ from lond.crossfit.evidence import (
     energy,
     from_median,
     gather,
-    learned_from,
     normal_ranks,
+    spread_over_classes,
 )
 from lond.crossfit.features import learn_preparation
 from lond.types import UNLABELLED
@@ -105,11 +105,9 @@ def test_images_without_a_label_are_judged_but_not_learned_from() -> None:
     assert found.whole["per_class"] == pytest.approx(math.log(50 / 3))
 
 
-def test_large_sets_train_heads_on_as_many_of_each_class_as_the_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_has_as_many_of_each_class_as_there_are() -> None:
     labels = torch.tensor([0] * 10 + [1] * 2 + [UNLABELLED] * 3 + [2] * 5)
-    assert learned_from(labels, 3).equal(torch.arange(20))
-    monkeypatch.setattr(evidence, "HEAD_IMAGES", 12)
-    rows = learned_from(labels, 3)
+    rows = spread_over_classes(labels, 3, 12)
     assert torch.bincount(labels[rows]).tolist() == [4, 2, 4]
     assert rows.equal(rows.sort().values) and int((rows < 5).sum()) == 2
 

@@ -96,7 +96,8 @@ def gather(
     """
     stages = stages or Stages()
     labelled = labels >= 0
-    learned = learned_from(labels, classes)
+    is_large = len(labels) > HEAD_IMAGES
+    learned = spread_over_classes(labels, classes, HEAD_IMAGES) if is_large else torch.arange(len(labels))
 
     def trained(name: str, amounts: Tensor) -> Heads:
         targets = LabelTargets(labels[learned], amounts[learned], classes)
@@ -130,20 +131,18 @@ def gather(
     return LabelEvidence(image, whole, label, suggested, best, best_chance, share, first)
 
 
-def learned_from(labels: Tensor, classes: int) -> Tensor:
-    """Return the places of the images that heads are trained on: all but in large sets, where each class has a limit.
+def spread_over_classes(labels: Tensor, classes: int, most: int) -> Tensor:
+    """Return the places of about ``most`` labelled images, sorted: of every class as many, or all where it has fewer.
 
-    Of a class beyond the limit every other image, or one in three and so on, is taken.
+    Of a larger class every other image, or one in three and so on, is taken.
     """
-    if len(labels) <= HEAD_IMAGES:
-        return torch.arange(len(labels))
     order = labels.argsort(stable=True)
     order = order[labels[order] >= 0]
     counts = torch.bincount(labels[order], minlength=classes)
     ranks = torch.arange(len(order)) - (counts.cumsum(dim=0) - counts)[labels[order]]
-    most = max(1, HEAD_IMAGES // classes)
-    steps = counts.clamp_min(most)[labels[order]]
-    chosen = (ranks + 1) * most // steps > ranks * most // steps
+    each = max(1, most // classes)
+    steps = counts.clamp_min(each)[labels[order]]
+    chosen = (ranks + 1) * each // steps > ranks * each // steps
     return order[chosen].sort().values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -11,8 +11,10 @@ from torch import Tensor
 
 from lond.audit.judge.rates import known_scores
 from lond.config import RunConfig
+from lond.crossfit.evidence import spread_over_classes
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.judgement import Judgement, judge_labels
+from lond.crossfit.stages import Stages
 from lond.data.split import take
 from lond.errors import DataError
 from lond.identify import nearest_neighbours, negative_margin, neighbour_margin
@@ -29,6 +31,9 @@ OUT_OF_FOLD = "images judged by a model trained without them, as far as they are
 
 AUDIT_FALSE_ALARM_RATE = 0.1
 """Share of known images that the model of an audit calls foreign, unless told otherwise."""
+
+MODEL_IMAGES = 50_000
+"""Images that the model for new images is trained on, of every class as many as that allows."""
 
 ROWS = 4096
 """Images whose margins are computed at a time."""
@@ -78,6 +83,8 @@ class Learning:
     networks: bool = False
     """Whether images are judged by networks trained as ``config`` says, in place of linear heads on the features."""
     model: bool = True
+    stages: Stages | None = None
+    """Keeps what took long in judging."""
 
 
 def learn(
@@ -107,11 +114,16 @@ def learn(
     labels, seed = samples.labels, config.train.seed
     division = fold_of(labels, how.folds or usual_folds(labels, how.networks), seed, how.together)
     trainings = _Trainings(samples, division, config, folder, runtime, show_progress)
+    if not how.networks and len(samples) > MODEL_IMAGES:
+        chosen = spread_over_classes(labels, samples.num_classes, MODEL_IMAGES)
+        trainings = replace(trainings, samples=take(samples, chosen), division=division[chosen])
+    else:
+        chosen = torch.arange(len(samples))
     logits, scores, rows = None, torch.empty(0), torch.empty(0, dtype=torch.long)
     if how.networks:
         logits, scores = trainings.unseen()
         rows = torch.arange(len(samples))
-    judgement = judge_labels(features, labels, samples.num_classes, folds=division, unseen_logits=logits)
+    judgement = judge_labels(features, labels, samples.num_classes, folds=division, unseen_logits=logits, stages=how.stages)
     near = judgement.evidence.near.indices
     if how.shown_neighbours > near.shape[1]:
         unit = F.normalize(judgement.features, dim=1)
@@ -119,8 +131,8 @@ def learn(
     run = None
     if how.model:
         if not how.networks:
-            rows = (division == 0).nonzero().squeeze(1)
-            scores = trainings.predict(0, rows)[1]
+            held = (trainings.division == 0).nonzero().squeeze(1)
+            scores, rows = trainings.predict(0, held)[1], chosen[held]
         run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
     return Learned(judgement, near[:, : how.shown_neighbours], run)
 

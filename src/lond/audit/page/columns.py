@@ -117,12 +117,13 @@ def suspicion_order(table: AuditTable) -> list[int]:
     """Return all rows, those first that a person should see first: the surest doubts, then the least sure clean."""
 
     def key(row: int) -> tuple[int, float, int]:
-        group = _ATTENTION.get(Verdict(table.verdict[row]), 1) if table.verdict[row] in set(Verdict) else 1
-        value = float(sure[row])
+        group = attention.get(table.verdict[row], 1)
+        value = sure[row]
         signed = value if table.verdict[row] == Verdict.CLEAN else -value
         return group, math.inf if math.isnan(value) else signed, row
 
-    sure = sureness(table)
+    sure = sureness(table).tolist()
+    attention = {str(verdict): late for verdict, late in _ATTENTION.items()}
     return sorted(range(len(table)), key=key)
 
 
