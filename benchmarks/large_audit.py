@@ -23,15 +23,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.store import machine
 from sklearn.metrics import average_precision_score
 
-from benchmarks.store import machine
 from lond.audit.result import PARTS, SUMMARY, TABLE
 from lond.audit.table import AuditTable, read_audit
 
 WIDTH = 256
-SPREAD = 1.5
-"""Deviation of the images of a class in each direction; that of the classes is 1."""
+SPREAD = 3.0
+"""Deviation of the images of a class in the first direction, less in later ones; that of the classes is 1 in all."""
 
 WRONG, FOREIGN = 0.2, 0.1
 """Share of known images with a wrong label, and of images of no class."""
@@ -47,13 +47,17 @@ def blocks(images: int, seed: int = 0) -> Iterator[tuple[Any, Any, Any]]:
     classes = classes_of(images)
     random = torch.Generator().manual_seed(seed)
     centres = torch.randn(classes + classes // 2, WIDTH, generator=random)
+    deviations = SPREAD / (1 + torch.arange(WIDTH) / 16).sqrt()
     for start in range(0, images, 50_000):
         count = min(50_000, images - start)
         true = torch.randint(classes, (count,), generator=random)
         foreign = torch.rand(count, generator=random) < FOREIGN
         other = classes + torch.randint(classes // 2, (count,), generator=random)
-        values = centres[torch.where(foreign, other, true)]
-        values = values + SPREAD * torch.randn(count, WIDTH, generator=random)
+        # Half of the foreign images are of classes of their own, half lie between two known ones.
+        between = (centres[true] + centres[torch.randint(classes, (count,), generator=random)]) / 2
+        strange = torch.where((torch.rand(count, generator=random) < 0.5)[:, None], centres[other], between)
+        values = torch.where(foreign[:, None], strange, centres[true])
+        values = values + deviations * torch.randn(count, WIDTH, generator=random)
         wrong = torch.rand(count, generator=random) < WRONG
         moved = (true + torch.randint(1, classes, (count,), generator=random)) % classes
         given = torch.where(wrong | foreign, moved, true)

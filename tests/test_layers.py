@@ -23,7 +23,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "device": ({"errors"}, {"torch"}),
     "progress": ({"errors"}, {"rich"}),
     "losses": ({"types", "errors"}, TENSORS),
-    "identify": ({"types", "errors"}, TENSORS),
+    "identify": ({"types", "errors"}, {"faiss", *TENSORS}),
     "crossfit": ({"types", "errors", "seeds", "identify"}, TENSORS),
     "detect": ({"types", "errors", "registry"}, TENSORS),
     "evaluate": ({"types", "errors"}, TENSORS),
@@ -89,7 +89,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "audit.quality": ({"frozen"}, {"numpy"}),
     "audit.judge": (
         {
-            "types", "errors", "seeds", "config", "crossfit", "data", "detect", "frozen", "identify", "losses",
+            "types", "errors", "seeds", "io", "config", "crossfit", "data", "detect", "frozen", "identify", "losses",
             "methods", "runs", "train",
         },
         TENSORS,

@@ -103,9 +103,7 @@ def gather(
         targets = LabelTargets(labels[learned], amounts[learned], classes)
         return stages.heads(name, lambda: fit_softmax(features[learned], targets, folds[learned], with_last=False))
 
-    near = stages.neighbours(
-        lambda: nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False)
-    )
+    near = stages.neighbours(lambda: nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False))
     said = trained("heads", labelled.float()) if unseen_logits is None else unseen_logits
     first = UnseenOpinions(features, labels, folds, near, classes, said)
     first = replace(first, scales=fit_scales(first))
@@ -146,16 +144,17 @@ def spread_over_classes(labels: Tensor, classes: int, most: int) -> Tensor:
     return order[chosen].sort().values
 
 
-Columns = dict[str, Tensor]
+ImageColumns = dict[str, Tensor]
+"""Named columns ``(N,)``, one value an image."""
 
 
-def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], Columns]) -> Columns:
+def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], ImageColumns]) -> ImageColumns:
     """Return columns ``(N,)`` of all images from those of some at a time."""
     parts = [of(rows) for rows in opinions.parts()]
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
-def _first_look(opinions: UnseenOpinions, rows: Tensor) -> Columns:
+def _first_look(opinions: UnseenOpinions, rows: Tensor) -> ImageColumns:
     logits, shares = opinions.logits(rows), opinions.shares(rows)
     chances = opinions.log_chances(rows, logits, shares)
     given = opinions.labels[rows]
@@ -184,7 +183,7 @@ def _first_look(opinions: UnseenOpinions, rows: Tensor) -> Columns:
     }
 
 
-def _second_look(opinions: UnseenOpinions, rows: Tensor, label: Tensor) -> Columns:
+def _second_look(opinions: UnseenOpinions, rows: Tensor, label: Tensor) -> ImageColumns:
     logits, members = opinions.logits(rows), opinions.members(rows)
     chances = opinions.log_chances(rows, logits)
     other = best_other(chances, label)
@@ -201,7 +200,7 @@ def _second_look(opinions: UnseenOpinions, rows: Tensor, label: Tensor) -> Colum
     }
 
 
-def _among_all(image: Columns, features: Tensor, near: Neighbours, own: Tensor, label: Tensor) -> Columns:
+def _among_all(image: ImageColumns, features: Tensor, near: Neighbours, own: Tensor, label: Tensor) -> ImageColumns:
     """Return what compares an image with its neighbours and with the whole set; takes what only this needs."""
     scatter, member = image["scatter"], image.pop("member")
     near_doubt = _mean_of(near, 1 - own.exp())

@@ -95,9 +95,7 @@ class SharedTargets:
         return features.T @ self.values[rows]
 
 
-def fit_softmax(
-    features: Tensor, targets: Tensor | LabelTargets, folds: Tensor, *, with_last: bool = True
-) -> Heads:
+def fit_softmax(features: Tensor, targets: Tensor | LabelTargets, folds: Tensor, *, with_last: bool = True) -> Heads:
     """Return softmax regressions, one without each fold and one on all images.
 
     Accelerated gradient steps, preconditioned by Boehning's bound of the curvature, half the Gram matrix: they need no
@@ -137,7 +135,9 @@ def fit_one_vs_all(
     """
     wanted, parts = _as_targets(targets), _parts(folds)
     grams = _grams(features, weights, parts) + penalty * _identity(features)
-    sums = torch.stack([_sum(rows, lambda part: wanted.times(_weighted(features, weights, part), part)) for rows in parts])
+    sums = torch.stack(
+        [_sum(rows, lambda part: wanted.times(_weighted(features, weights, part), part)) for rows in parts]
+    )
     found = torch.linalg.solve(grams, _without(sums))
     return Heads(found, found.new_zeros(found.shape[0], found.shape[2]))
 

@@ -79,7 +79,7 @@ def cell_neighbours(bank: Tensor, k: int, search: Search) -> CellNeighbours:
 
 
 def learn_centres(bank: Tensor, count: int, search: Search) -> Tensor:
-    """Return ``count`` centres ``(count, E)`` of cells, unit vectors, by spherical k-means from evenly spread points."""
+    """Return ``count`` centres of cells, unit vectors ``(count, E)``, by spherical k-means from evenly spread rows."""
     points = bank[:: max(1, len(bank) // (count * POINTS_A_CELL))]
     centres = points[:: max(1, len(points) // count)][:count].clone()
     for _ in range(ROUNDS):
@@ -108,7 +108,9 @@ def enough_cells(bank: Tensor, k: int, own: Tensor, around: Tensor, search: Sear
     """
     sample = torch.arange(0, len(bank), max(1, len(bank) // SAMPLE), device=bank.device)
     true = search(bank, bank[sample], k)[0]
-    ranks = torch.empty_like(around).scatter_(1, around, torch.arange(len(around), device=bank.device).expand_as(around))
+    ranks = torch.empty_like(around).scatter_(
+        1, around, torch.arange(len(around), device=bank.device).expand_as(around)
+    )
     needed = ranks[own[sample][:, None], own[true]].flatten().sort().values
     most = max(1, math.ceil(MOST_SHARE * len(around)))
     enough = min(most, int(needed[math.ceil(RECALL * len(needed)) - 1]) + 1)

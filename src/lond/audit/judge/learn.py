@@ -123,7 +123,9 @@ def learn(
     if how.networks:
         logits, scores = trainings.unseen()
         rows = torch.arange(len(samples))
-    judgement = judge_labels(features, labels, samples.num_classes, folds=division, unseen_logits=logits, stages=how.stages)
+    judgement = judge_labels(
+        features, labels, samples.num_classes, folds=division, unseen_logits=logits, stages=how.stages
+    )
     near = judgement.evidence.near.indices
     if how.shown_neighbours > near.shape[1]:
         unit = F.normalize(judgement.features, dim=1)

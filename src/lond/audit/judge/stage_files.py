@@ -53,5 +53,5 @@ def stage_files(folder: Path, samples: Samples, *settings: object) -> StageFiles
     """
     if len(samples) < FROM:
         return None
-    labels = memoryview(samples.labels.contiguous().numpy())
+    labels = samples.labels.numpy().tobytes()
     return StageFiles(folder / FOLDER, short_hash(samples.pixels.fingerprint(), labels, repr(settings)))
