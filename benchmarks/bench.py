@@ -55,8 +55,9 @@ def identification(large: bool) -> list[Pair]:
 
 def audit(large: bool) -> list[Pair]:
     """An audit of embeddings against cleanlab: cross-validated probe, label issues, Datalab's outliers."""
-    sizes = [5_000, 50_000] if large else [5_000]
-    return [Pair(f"audit of {size:,}", "audit", "cleanlab", size, 1.0, ("cleanlab", "datasets")) for size in sizes]
+    sizes, needs = [5_000, 50_000] if large else [5_000], ("cleanlab", "datasets")
+    wide = [Pair(f"audit of {size:,}", "audit", "cleanlab", size, 1.0, needs) for size in sizes]
+    return [*wide, Pair("audit of 5,000, narrow", "audit_narrow", "cleanlab_narrow", 5_000, None, needs)]
 
 
 def robust_step(large: bool) -> list[Pair]:

@@ -23,6 +23,10 @@ Work = Callable[[], Any]
 
 NEIGHBOURS, WIDTH = 50, 256
 VOTERS, EMBEDDING, CLASSES = 200, 128, 80
+NETWORK_WIDTH = 1280
+"""Width of the features of the audit's own network."""
+NARROW = 10, 256
+"""Classes and width of small embeddings."""
 STEPS = 8
 """Robust steps that are timed."""
 
@@ -93,14 +97,14 @@ def made(size: int) -> tuple[Any, Any]:
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def audit(size: int) -> Work:
+def audit(size: int, classes: int = CLASSES, width: int = NETWORK_WIDTH) -> Work:
     """Audit embeddings as ``lond audit`` does, with map, model, table and page."""
     import torch
 
     from lond.audit.run import audit as run_audit
     from lond.train.runtime import RuntimeSettings
 
-    values, labels = made(size)
+    values, labels = made(size, classes, width)
 
     def work() -> None:
         with tempfile.TemporaryDirectory() as place:
@@ -110,7 +114,17 @@ def audit(size: int) -> Work:
     return work
 
 
-def cleanlab(size: int) -> Work:
+def audit_narrow(size: int) -> Work:
+    """Audit narrow embeddings of few classes."""
+    return audit(size, *NARROW)
+
+
+def cleanlab_narrow(size: int) -> Work:
+    """Let cleanlab look at the same."""
+    return cleanlab(size, *NARROW)
+
+
+def cleanlab(size: int, classes: int = CLASSES, width: int = NETWORK_WIDTH) -> Work:
     """Find label issues and outliers with cleanlab, by a cross-validated logistic regression."""
     from cleanlab import Datalab
     from cleanlab.filter import find_label_issues
@@ -118,7 +132,7 @@ def cleanlab(size: int) -> Work:
     from sklearn.model_selection import cross_val_predict
     from sklearn.preprocessing import StandardScaler
 
-    values, labels = made(size)
+    values, labels = made(size, classes, width)
 
     def work() -> None:
         scaled = StandardScaler().fit_transform(values)
@@ -205,7 +219,7 @@ def import_typer(size: int) -> Work:
 WORKS: dict[str, Callable[[int], Work]] = {
     work.__name__: work
     for work in (
-        search, faiss_flat, identification, bare_product, audit, cleanlab, robust_step, bare_step, help_page,
+        search, faiss_flat, identification, bare_product, audit, audit_narrow, cleanlab, cleanlab_narrow, robust_step, bare_step, help_page,
         import_typer,
     )
 }  # fmt: skip

@@ -35,8 +35,8 @@ def cells() -> list[dict[str, int]]:
 def measure(cell: dict[str, int]) -> dict[str, Any]:
     """Return CPU seconds of judging and searching, and the peak memory of this process."""
     import torch
-
     from benchmarks.store import machine
+
     from lond.crossfit.judgement import judge_labels
     from lond.identify import nearest_neighbours
 

@@ -42,12 +42,12 @@ def classes_of(images: int) -> int:
     return max(10, images // 1000)
 
 
-def blocks(images: int, seed: int = 0) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield embeddings, given labels and true labels (-1 = foreign) of some images at a time."""
-    classes = classes_of(images)
+def blocks(images: int, classes: int = 0, width: int = WIDTH, seed: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield embeddings, given labels and true labels (-1 = foreign) of some images at a time; 0 classes = by images."""
+    classes = classes or classes_of(images)
     random = torch.Generator().manual_seed(seed)
-    centres = torch.randn(classes + classes // 2, WIDTH, generator=random)
-    deviations = SPREAD / (1 + torch.arange(WIDTH) / 16).sqrt()
+    centres = torch.randn(classes + classes // 2, width, generator=random)
+    deviations = SPREAD / (1 + torch.arange(width) / 16).sqrt()
     for start in range(0, images, 50_000):
         count = min(50_000, images - start)
         true = torch.randint(classes, (count,), generator=random)
@@ -57,7 +57,7 @@ def blocks(images: int, seed: int = 0) -> Iterator[tuple[Any, Any, Any]]:
         between = (centres[true] + centres[torch.randint(classes, (count,), generator=random)]) / 2
         strange = torch.where((torch.rand(count, generator=random) < 0.5)[:, None], centres[other], between)
         values = torch.where(foreign[:, None], strange, centres[true])
-        values = values + deviations * torch.randn(count, WIDTH, generator=random)
+        values = values + deviations * torch.randn(count, width, generator=random)
         wrong = torch.rand(count, generator=random) < WRONG
         moved = (true + torch.randint(1, classes, (count,), generator=random)) % classes
         given = torch.where(wrong | foreign, moved, true)

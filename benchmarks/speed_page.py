@@ -1,6 +1,6 @@
 """Write docs/speed.md and its figure from the stored results.
 
-    python -m benchmarks.speed_page
+python -m benchmarks.speed_page
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ FEATURE_COMPONENTS = 50
 """Principal components to which wide features are usually reduced before t-SNE."""
 
 
-LANDMARKS = 2000
+LANDMARKS = 1000
 """Images of a larger set that t-SNE places; the others lie between those they resemble."""
 
 BESIDE = 3
