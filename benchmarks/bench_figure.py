@@ -13,7 +13,7 @@ def draw_ratios(stored: dict[str, Any], path: Path) -> None:
     pyplot = import_pyplot()
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(6, 0.5 + 0.4 * len(stored)))
-        for place, (name, one) in enumerate(reversed(stored.items())):
+        for place, one in enumerate(reversed(stored.values())):
             missed = one["goal"] is not None and one["ratio"] > one["goal"]
             axes.barh(place, one["ratio"], color=FOREIGN_COLOUR if missed else KNOWN_COLOUR, height=0.6)
             axes.text(one["ratio"], place, f" {one['ratio']:.2f}", va="center")

@@ -88,12 +88,13 @@ def bare_product(size: int) -> Work:
     return work
 
 
-def made(size: int) -> tuple[Any, Any]:
-    """Return embeddings and given labels of the large audit's data."""
+def made(size: int, classes: int, width: int) -> tuple[Any, Any]:
+    """Return embeddings and given labels, made up as for the large audits."""
     import numpy as np
+
     from benchmarks.large_audit import blocks
 
-    parts = list(blocks(size))
+    parts = list(blocks(size, classes, width))
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
@@ -219,10 +220,11 @@ def import_typer(size: int) -> Work:
 WORKS: dict[str, Callable[[int], Work]] = {
     work.__name__: work
     for work in (
-        search, faiss_flat, identification, bare_product, audit, audit_narrow, cleanlab, cleanlab_narrow, robust_step, bare_step, help_page,
-        import_typer,
+        *(search, faiss_flat, identification, bare_product),
+        *(audit, cleanlab, audit_narrow, cleanlab_narrow),
+        *(robust_step, bare_step, help_page, import_typer),
     )
-}  # fmt: skip
+}
 
 
 def _cpu_seconds() -> float:
