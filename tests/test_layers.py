@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "progress": ({"errors"}, {"rich"}),
     "processes": ({"errors"}, {"torch"}),
     "losses": ({"types", "errors"}, TENSORS),
-    "identify": ({"types", "errors", "processes"}, TENSORS),
+    "identify": ({"types", "errors", "processes"}, {"faiss", *TENSORS}),
     "crossfit": ({"types", "errors", "seeds", "identify"}, TENSORS),
     "detect": ({"types", "errors", "registry"}, TENSORS),
     "evaluate": ({"types", "errors"}, TENSORS),
@@ -91,7 +91,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "audit.quality": ({"frozen"}, {"numpy"}),
     "audit.judge": (
         {
-            "types", "errors", "seeds", "config", "crossfit", "data", "detect", "frozen", "identify", "losses",
+            "types", "errors", "seeds", "io", "config", "crossfit", "data", "detect", "frozen", "identify", "losses",
             "methods", "runs", "train",
         },
         TENSORS,

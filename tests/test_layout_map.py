@@ -7,8 +7,9 @@ import sys
 import pytest
 import torch
 
+from lond import layout_map
 from lond.errors import ConfigError, MissingDependencyError
-from lond.layout_map import principal_components, two_dimensions, used_kind
+from lond.layout_map import between_landmarks, principal_components, two_dimensions, used_kind
 
 CLOUD = torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * torch.tensor([9.0, 4, 1, 1, 1, 1])
 
@@ -63,3 +64,30 @@ def test_without_its_package_t_sne_is_refused_and_auto_takes_the_plane(monkeypat
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     with pytest.raises(MissingDependencyError, match=r"lond\[audit\]"):
         two_dimensions(CLOUD, "tsne")
+
+
+def test_others_lie_between_the_landmarks_they_resemble() -> None:
+    landmarks = torch.eye(4)
+    places = torch.tensor([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [40.0, 40.0]])
+    vectors = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.6, 0.6, 0.52915, 0.0]])
+    found = between_landmarks(vectors, landmarks, places)
+    assert torch.allclose(found[0], places[0], atol=1e-3)
+    weights = torch.tensor([1 / 0.4, 1 / 0.4, 1 / (1 - 0.52915)])
+    expected = (places[:3] * weights[:, None]).sum(dim=0) / weights.sum()
+    assert torch.allclose(found[1], expected, atol=1e-3)
+
+
+def test_a_large_set_is_placed_by_landmarks() -> None:
+    pytest.importorskip("openTSNE")
+    vectors = torch.cat([CLOUD, -CLOUD])
+    points = two_dimensions(vectors, "tsne", landmarks=20)
+    assert points is not None and len(points) == 80
+    alone = two_dimensions(vectors[torch.arange(20) * 4], "tsne")
+    assert alone is not None
+    assert points[4] == pytest.approx(alone[1], abs=0.05)
+
+
+def test_principal_components_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = principal_components(CLOUD, 2)
+    monkeypatch.setattr(layout_map, "ROWS", 7)
+    assert torch.allclose(principal_components(CLOUD, 2), whole, atol=1e-5)

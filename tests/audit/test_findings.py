@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,7 +37,9 @@ def found() -> Findings:
     own = torch.tensor([0, UNLABELLED, 1, UNLABELLED, 0])
     label = torch.tensor([0, 0, 1, 1, 0])
     near = Neighbours(torch.zeros(5, 1, dtype=torch.long), torch.zeros(5, 1))
-    evidence = LabelEvidence({}, {}, likely.log(), label, 1 - label, near, likely, likely)
+    opinions: Any = SimpleNamespace(near=near, shares=lambda rows: likely[rows], members=lambda rows: likely[rows])
+    best = likely.max(dim=1)
+    evidence = LabelEvidence({}, {}, label, 1 - label, best.indices, best.values, torch.ones(5), opinions)
     sure = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.95])
     preparation = Preparation(torch.zeros(2), None)
     judgement = Judgement(own, evidence, chances, sure, torch.zeros(5, 2), preparation, label, load_table())

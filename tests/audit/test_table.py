@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lond.audit import table as module
 from lond.audit.table import (
     NUMBERS,
     TEXTS,
@@ -17,6 +18,7 @@ from lond.audit.table import (
     read_parquet,
     write_csv,
     write_parquet,
+    write_parts,
 )
 from lond.errors import DataError
 
@@ -181,3 +183,20 @@ def test_tables_of_older_versions_lack_columns(tmp_path: Path) -> None:
         parquet.read_table(tmp_path / "new.parquet").drop_columns(["copy", "quality"]), tmp_path / "old.parquet"
     )
     assert read_parquet(tmp_path / "old.parquet").quality == ((),) * 3
+
+
+def test_a_large_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(module, "PART_ROWS", 2)
+    table = small()
+    write_parts(tmp_path / "parts", table)
+    names = ["part-00001-of-00002.parquet", "part-00002-of-00002.parquet"]
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == names
+    again = read_audit(tmp_path / "parts")
+    assert again.id == table.id and again.neighbours == table.neighbours and again.label == table.label
+    write_parts(tmp_path / "parts", table.between(0, 1))
+    assert read_audit(tmp_path / "parts").id == ("a",)
+    write_parts(tmp_path / "parts", table)
+    (tmp_path / "parts" / names[0]).unlink()
+    with pytest.raises(DataError, match="holds 1 of 2 parts"):
+        read_audit(tmp_path / "parts")

@@ -8,18 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from lond.crossfit import evidence, opinions
 from lond.crossfit.evidence import (
     best_other,
     class_ranks,
     energy,
-    fitted,
     from_median,
     gather,
-    label_shares,
     normal_ranks,
+    spread_over_classes,
 )
 from lond.crossfit.features import learn_preparation
-from lond.identify.neighbours import Neighbours
 from lond.types import UNLABELLED
 
 
@@ -29,34 +28,6 @@ def clusters(each: int = 20, classes: int = 3) -> tuple[Tensor, Tensor]:
     features = (4 * torch.randn(classes, 6, generator=generator))[true]
     features = features + 0.5 * torch.randn(len(true), 6, generator=generator)
     return learn_preparation(features)(features), true
-
-
-def test_shares_are_votes_by_similarity_with_one_of_the_mix() -> None:
-    near = Neighbours(torch.tensor([[1, 2], [0, 2], [0, 1]]), torch.tensor([[0.9, 0.8], [0.9, 0.1], [0.8, 0.1]]))
-    shares = label_shares(torch.tensor([0, 1, 1]), near, 2)
-    mix = torch.tensor([1.5, 2.5]) / 4
-    assert shares[0].tolist() == pytest.approx(((mix + torch.tensor([0.0, 2.0])) / 3).tolist())
-    first = 2 * math.exp(9) / (math.exp(9) + math.exp(1))
-    expected = (mix + torch.tensor([first, 2 - first])) / 3
-    assert shares[1].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
-
-
-def test_neighbours_without_a_label_do_not_vote() -> None:
-    near = Neighbours(torch.tensor([[1, 2], [0, 2], [0, 1]]), torch.full((3, 2), 0.5))
-    shares = label_shares(torch.tensor([0, UNLABELLED, 1]), near, 2)
-    assert shares[0].tolist() == pytest.approx([0.5 / 2, 1.5 / 2])
-    assert shares.sum(dim=1).tolist() == pytest.approx([1, 1, 1])
-
-
-def test_logits_are_scaled_to_fit_the_labels() -> None:
-    logits = torch.tensor([[1.0, 0.0]] * 10)
-    labels = torch.tensor([0] * 9 + [1])
-    chances = fitted(logits, labels)[0].exp()
-    # log 9 = 2.2 is the scale at which the first class has nine tenths.
-    assert chances.tolist() == pytest.approx([0.9, 0.1], abs=0.01)
-    assert torch.equal(
-        fitted(logits, torch.tensor([0] * 9 + [UNLABELLED])), fitted(logits[:9], labels[:9])[:1].expand(10, 2)
-    )
 
 
 def test_ranks_are_normal_quantiles_and_ties_share_theirs() -> None:
@@ -96,6 +67,11 @@ def test_wrong_labels_stand_out() -> None:
     assert found.whole["per_class"] == pytest.approx(math.log(20))
     assert all(column.isfinite().all() and column.shape == (60,) for column in found.image.values())
     assert float(found.share.min()) >= 0 and float(found.share.max()) <= 1
+    likely = found.log_chances.exp()
+    assert found.best.equal(likely.argmax(dim=1)) and found.best_chance.equal(likely.amax(dim=1))
+    rows = torch.arange(60)
+    left = likely[rows, found.suggested] / (1 - likely[rows, given])
+    assert torch.allclose(found.share, left, atol=1e-3)
 
 
 def test_the_own_label_plays_no_part_in_what_heads_and_neighbours_say() -> None:
@@ -127,3 +103,31 @@ def test_images_without_a_label_are_judged_but_not_learned_from() -> None:
     assert found.label[::6].equal(true[::6])
     assert not found.image["differs"][::6].any()
     assert found.whole["per_class"] == pytest.approx(math.log(50 / 3))
+
+
+def test_a_sample_has_as_many_of_each_class_as_there_are() -> None:
+    labels = torch.tensor([0] * 10 + [1] * 2 + [UNLABELLED] * 3 + [2] * 5)
+    rows = spread_over_classes(labels, 3, 12)
+    assert torch.bincount(labels[rows]).tolist() == [4, 2, 4]
+    assert rows.equal(rows.sort().values) and int((rows < 5).sum()) == 2
+
+
+def test_heads_of_a_sample_still_find_wrong_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, true = clusters(each=40)
+    given = true.clone()
+    given[:3] = (true[:3] + 1) % 3
+    monkeypatch.setattr(evidence, "HEAD_IMAGES", 60)
+    found = gather(features, given, 3, torch.arange(120) // 3 % 5)
+    assert found.image["differs"].nonzero().squeeze(1).tolist() == [0, 1, 2]
+
+
+def test_parts_of_the_images_give_what_all_at_once_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, true = clusters()
+    folds = torch.arange(60) // 3 % 5
+    whole = gather(features, true, 3, folds)
+    monkeypatch.setattr(opinions, "CELLS", 21)
+    parts = gather(features, true, 3, folds)
+    for name, column in whole.image.items():
+        assert torch.allclose(parts.image[name], column, atol=1e-5), name
+    assert parts.whole == pytest.approx(whole.whole, abs=1e-5)
+    assert torch.allclose(parts.log_chances, whole.log_chances, atol=1e-5)

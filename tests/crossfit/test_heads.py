@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 import lond.crossfit.heads
-from lond.crossfit.heads import PENALTY, fit_one_vs_all, fit_softmax
+from lond.crossfit.heads import PENALTY, LabelTargets, fit_one_vs_all, fit_softmax
 
 
 @pytest.fixture
@@ -91,3 +91,20 @@ def test_a_class_of_one_image_and_two_classes_are_no_special_case() -> None:
     unseen = fit_softmax(features, targets, torch.tensor([0, 1, 0, 1])).unseen(features, torch.tensor([0, 1, 0, 1]))
     assert unseen.isfinite().all()
     assert (unseen[:, 0] >= unseen[:, 1]).all()
+
+
+def test_labels_are_targets_of_one_class(data: tuple[Tensor, Tensor, Tensor]) -> None:
+    features, _, folds = data
+    labels, amounts = torch.arange(60) % 3, torch.linspace(0, 1, 60)
+    labels[5], amounts[5] = -2, 0
+    dense = torch.nn.functional.one_hot(labels.clamp_min(0), 3) * amounts[:, None]
+    named = LabelTargets(labels, amounts, 3)
+    both = [fit_softmax(features, targets, folds) for targets in (dense, named)]
+    assert torch.allclose(both[0].weights, both[1].weights, atol=1e-5)
+    assert torch.allclose(both[0].offsets, both[1].offsets, atol=1e-6)
+    without = fit_softmax(features, named, folds, with_last=False)
+    assert torch.allclose(without.weights, both[1].weights[:-1], atol=1e-5)
+    plain = torch.nn.functional.one_hot(labels.clamp_min(0), 3) * (labels >= 0)[:, None].float()
+    rows = torch.rand(60, generator=torch.Generator().manual_seed(1))
+    ridges = [fit_one_vs_all(features, targets, rows, folds) for targets in (plain, named)]
+    assert torch.allclose(ridges[0].weights, ridges[1].weights, atol=1e-5)

@@ -140,3 +140,46 @@ def test_the_order_of_the_rows_does_not_matter(rows: int, k: int, include_self: 
     moved = nearest_neighbours(bank[order], k, include_self=include_self)
     assert torch.equal(order[moved.indices], plain.indices[order])
     np.testing.assert_allclose(moved.similarities, plain.similarities[order], atol=1e-14)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_faiss_finds_what_pytorch_finds(monkeypatch: pytest.MonkeyPatch, include_self: bool) -> None:
+    pytest.importorskip("faiss")
+    bank = unit(300, 12).float()
+    # Copies: of twelve equal rows some never meet themselves among the nearest.
+    bank[40:52] = bank[0]
+    plain = nearest_neighbours(bank, 7, include_self=include_self)
+    monkeypatch.setattr(module, "FAISS_FROM", 1)
+    found = nearest_neighbours(bank, 7, include_self=include_self)
+    np.testing.assert_allclose(found.similarities, plain.similarities, atol=1e-6)
+    exact = (bank.double() @ bank.double().T).gather(1, found.indices)
+    np.testing.assert_allclose(found.similarities, exact, atol=1e-6)
+    assert all(len(set(row)) == 7 for row in found.indices.tolist())
+    if not include_self:
+        assert not (found.indices == torch.arange(300)[:, None]).any()
+    queries = unit(9, 12, seed=4).float()
+    assert nearest_neighbours(bank[:40], 7, queries=queries).indices.equal((queries @ bank[:40].T).topk(7).indices)
+
+
+def test_what_is_no_number_is_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FAISS_FROM", 1)
+    bank = unit(20).float()
+    bank[3] = torch.nan
+    assert int(nearest_neighbours(bank, 4).indices.min()) >= 0
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_beyond_a_size_cells_are_compared(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, include_self: bool
+) -> None:
+    bank = unit(600, 3).float()
+    plain = nearest_neighbours(bank, 5, include_self=include_self)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 500)
+    with caplog.at_level("INFO", logger="lond"):
+        found = nearest_neighbours(bank, 5, include_self=include_self)
+    hits = (found.indices[:, :, None] == plain.indices[:, None]).any(dim=2).float().mean()
+    assert found.recall > 0.9 and float(hits) > 0.9
+    assert f"recall {found.recall:.3f}" in caplog.text
+    assert found.first(2).recall == found.recall and plain.recall == 1
+    assert include_self or not (found.indices == torch.arange(600)[:, None]).any()
+    np.testing.assert_allclose(found.similarities, (bank @ bank.T).gather(1, found.indices), atol=1e-6)

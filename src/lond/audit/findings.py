@@ -53,13 +53,14 @@ class Findings:
         judgement = self.learned.judgement
         foreign, wrong = judgement.foreign.tolist(), judgement.wrong.tolist()
         found = []
+        conflict = self.groups.conflict.tolist()
         for place, (row, label) in enumerate(zip(at.tolist(), self.samples.labels.tolist(), strict=True)):
             told = self.look and self.look.verdict(place, label)
             if row < 0:
                 found.append(Verdict.UNREADABLE)
             elif told:
                 found.append(told)
-            elif self.groups.conflict[place]:
+            elif conflict[place]:
                 found.append(Verdict.DUPLICATE_CONFLICT)
             elif foreign[row]:
                 found.append(Verdict.FOREIGN)
@@ -77,9 +78,9 @@ class Findings:
         judgement, names = self.learned.judgement, self.samples.class_names
         clean, _, foreign = (column.tolist() for column in judgement.chances.unbind(dim=1))
         other, sure = judgement.evidence.suggested.tolist(), judgement.confidence.tolist()
-        best = judgement.evidence.log_chances.exp().max(dim=1)
-        classes, shares = best.indices.tolist(), best.values.tolist()
+        classes, shares = judgement.evidence.best.tolist(), judgement.evidence.best_chance.tolist()
         labels, confidences = [], []
+        given = self.samples.labels.tolist()
         for place, (row, verdict) in enumerate(zip(at.tolist(), verdicts, strict=True)):
             truth = UNDECIDED if self.look is None else int(self.look.truth[place])
             if verdict is Verdict.UNREADABLE:
@@ -89,7 +90,7 @@ class Findings:
             elif verdict is Verdict.FOREIGN:
                 label, confidence = "", foreign[row]
             elif verdict is Verdict.CLEAN:
-                label, confidence = names[int(self.samples.labels[place])], clean[row]
+                label, confidence = names[given[place]], clean[row]
             elif verdict is Verdict.MISLABELLED:
                 label, confidence = names[other[row]], sure[row]
             else:
@@ -102,7 +103,9 @@ class Findings:
         """Return one row per image."""
         learned, ids, names = self.learned, self.samples.ids, self.samples.class_names
         rows = at.tolist()
-        near = [tuple(ids[self.rows[n]] for n in learned.neighbours[row].tolist()) if row >= 0 else () for row in rows]
+        learned_ids = [ids[place] for place in self.rows.tolist()]
+        named = [tuple(learned_ids[n] for n in places) for places in learned.neighbours.tolist()]
+        near = [named[row] if row >= 0 else () for row in rows]
         # A copy has what was learned of its original, but its own label.
         margins = learned.margins(at.clamp_min(0), self.samples.labels)
         suggested, confidence = self.suggestions(at, verdicts)

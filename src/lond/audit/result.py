@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from PIL import Image
 
 from lond.audit.contents import AuditContents
+from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
-from lond.audit.page.write import ReviewPage, write_page
+from lond.audit.page.write import ReviewPage
 from lond.audit.saved import picture_of_file, read_page, read_summary, writable
-from lond.audit.table import read_csv, write_csv, write_parquet
+from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
 from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
 from lond.io.json_files import write_json
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 PAGE = "audit.html"
 TABLE = "audit.csv"
+PARQUET = "audit.parquet"
+PARTS = "audit-parts"
 SUMMARY = "summary.json"
+
+PARTS_FROM = 200_000
+"""Images of a table beyond which it is written in parts."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,18 +125,34 @@ class Audit(AuditContents):
         return plot_map(self)
 
     def save(self, folder: Path | str, *, max_page_bytes: int = 40_000_000) -> list[Path]:
-        """Write ``audit.csv``, ``audit.parquet`` (if pyarrow is installed), ``summary.json`` and ``audit.html``."""
+        """Write ``audit.csv``, ``audit.parquet`` (if pyarrow is installed), ``summary.json`` and ``audit.html``.
+
+        A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
+        installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / name for name in (TABLE, SUMMARY)]
-        write_csv(paths[0], self.table)
-        write_json(paths[1], writable(self.summary))
-        with suppress(MissingDependencyError):
-            write_parquet(folder / "audit.parquet", self.table)
-            paths.append(folder / "audit.parquet")
+        paths = [*self._write_table(folder), folder / SUMMARY]
+        write_json(paths[-1], writable(self.summary))
         page = ReviewPage(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
-        write_page(folder / PAGE, page, max_bytes=max_page_bytes)
+        write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
+
+    def _write_table(self, folder: Path) -> list[Path]:
+        """Write the table and return the files; those that an earlier audit of another size left are removed."""
+        parts, files = folder / PARTS, [folder / TABLE, folder / PARQUET]
+        if len(self) > PARTS_FROM:
+            with suppress(MissingDependencyError):
+                write_parts(parts, self.table)
+                for old in files:
+                    old.unlink(missing_ok=True)
+                return [parts]
+        write_csv(files[0], self.table)
+        with suppress(MissingDependencyError):
+            write_parquet(files[1], self.table)
+        for old in parts.glob("part-*.parquet"):
+            old.unlink()
+        return [path for path in files if path.is_file()]
 
     def export(self, tool: str, folder: Path | str, *, root: Path | str = ".") -> list[Path]:
         """Write the table for another tool and return the files.
@@ -174,7 +196,9 @@ class Audit(AuditContents):
             DataError: the folder holds no audit.
         """
         folder = Path(folder)
-        table, summary = read_csv(folder / TABLE), read_summary(folder / SUMMARY)
+        parts = folder / PARTS
+        table = read_audit(folder / TABLE if (folder / TABLE).is_file() or not parts.is_dir() else parts)
+        summary = read_summary(folder / SUMMARY)
         page = read_page(folder / PAGE, table)
         small = (lambda place: None) if page is None else page.thumbnails()
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -18,11 +19,13 @@ from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learning, learn, usual_folds
+from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
 from lond.audit.second_look import Decisions, SecondLook, second_look
 from lond.config import to_dict
 from lond.crossfit.decided import UNDECIDED
+from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
@@ -36,7 +39,7 @@ from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
 from lond.frozen.shards import ReadingSpread, ShardedReading
-from lond.layout_map import FEATURE_COMPONENTS, MapKind, two_dimensions, used_kind
+from lond.layout_map import FEATURE_COMPONENTS, LANDMARKS, MapKind, two_dimensions, used_kind
 from lond.presets.for_audit import TrainingKind, for_audit
 from lond.presets.own_data import SMALL_IMAGE
 from lond.progress.work import announce_steps, begin_step
@@ -45,6 +48,9 @@ from lond.types import UNLABELLED, Samples
 
 FEW = 10
 """A class of fewer images is warned about."""
+
+ROWS = 65_536
+"""Images whose features are averaged at a time."""
 
 NOWHERE = (math.nan, math.nan)
 
@@ -203,7 +209,7 @@ def _audit(
     look: SecondLook | None,
 ) -> Audit:
     samples = facts.samples
-    vectors = torch.from_numpy(facts.features).float().mean(dim=1)
+    vectors = mean_of_views(facts.features)
     look = None if look is None else look.among_copies(facts.hashes)
     groups = find_duplicates(
         facts.hashes,
@@ -214,7 +220,8 @@ def _audit(
     )
     odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
     rows, training = training_rows(facts, groups, look)
-    features = facts.features[rows.numpy()]
+    # A copy of all features of a large set would take gigabytes.
+    features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
     seen = learned_from(settings.train, training, features, settings.extractor)
     config = for_audit(
         settings.train, len(seen), seen.pixels.size[0], settings.extractor, settings.epochs, settings.seed, cache
@@ -228,7 +235,7 @@ def _audit(
     begin_step("judging")
     learned = learn(
         seen,
-        torch.from_numpy(features).float().mean(dim=1),
+        mean_of_views(features),
         config,
         folder,
         runtime,
@@ -240,13 +247,23 @@ def _audit(
             networks,
             model=folder is not None,
             decided=None if look is None else look.truth[rows],
+            stages=None if folder is None or networks else Stages(stage_files(folder, seen, folds, settings.seed)),
         ),
     )
     found = Findings(facts, groups, rows, learned, look)
     at = found.own_row()
     verdicts = found.verdicts(at)
     begin_step("drawing the map")
-    points = two_dimensions(learned.judgement.features, settings.map, settings.seed, components=FEATURE_COMPONENTS)
+    points = two_dimensions(
+        learned.judgement.features,
+        settings.map,
+        settings.seed,
+        components=FEATURE_COMPONENTS,
+        landmarks=LANDMARKS,
+    )
+    recall = learned.judgement.evidence.near.recall
+    if recall < 1:
+        notes = [*notes, f"neighbours were searched by cells, which finds about {100 * recall:.1f} % of them"]
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         found.table(at, verdicts) if odd is None else replace(found.table(at, verdicts), quality=odd.names),
@@ -265,6 +282,16 @@ def _audit(
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
     """Return how many images were decided before, and where the model for new images lies, if there is one."""
     return {"decided": look.decided, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
+
+
+def mean_of_views(features: Features) -> Tensor:
+    """Return the mean ``(N, D)`` float32 of features ``(N, V, D)``, without a copy where they are that already."""
+    if features.shape[1] == 1 and features.dtype == np.float32:
+        return torch.from_numpy(features[:, 0])
+    found = torch.empty(len(features), features.shape[2])
+    for start in range(0, len(features), ROWS):
+        found[start : start + ROWS] = torch.from_numpy(features[start : start + ROWS]).float().mean(dim=1)
+    return found
 
 
 def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:

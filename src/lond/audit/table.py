@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,6 +31,11 @@ NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
 """Columns without which a CSV file is not an audit's table."""
 
 WHAT = "an audit's table"
+
+PART_ROWS = 100_000
+"""Rows of each file of a table in parts."""
+
+_PART = "part-"
 
 _PYARROW = "Parquet files need pyarrow: pip install 'lond[tables]'"
 
@@ -95,6 +101,10 @@ class AuditTable:
         names = [field.name for field in fields(self)]
         for values in zip(*(getattr(self, name) for name in names), strict=True):
             yield dict(zip(names, values, strict=True))
+
+    def between(self, start: int, stop: int) -> Self:
+        """Return the rows from ``start`` on, before ``stop``."""
+        return type(self)(**{field.name: getattr(self, field.name)[start:stop] for field in fields(self)})
 
     def take(self, places: Sequence[int]) -> Self:
         """Return the rows at some places, in that order."""
@@ -179,8 +189,41 @@ def read_parquet(path: Path) -> AuditTable:
     return _checked(AuditTable(**columns), path)
 
 
+def write_parts(folder: Path, table: AuditTable) -> None:
+    """Write a large table as Parquet files of ``PART_ROWS`` rows each; those of an earlier table are removed.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+    """
+    optional_import("pyarrow", _PYARROW)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{_PART}*.parquet"):
+        old.unlink()
+    starts = range(0, len(table), PART_ROWS)
+    for number, start in enumerate(starts, 1):
+        name = f"{_PART}{number:05}-of-{len(starts):05}.parquet"
+        write_parquet(folder / name, table.between(start, start + PART_ROWS))
+
+
+def read_parts(folder: Path) -> AuditTable:
+    """Read what ``write_parts`` wrote.
+
+    Raises:
+        DataError: parts are missing, or one of them is not of an audit's table.
+        MissingDependencyError: pyarrow is not installed.
+    """
+    paths = sorted(folder.glob(f"{_PART}*-of-*.parquet"))
+    expected = int(paths[-1].stem.rpartition("-")[2]) if paths and paths[-1].stem[-5:].isdigit() else 0
+    if not paths or len(paths) != expected:
+        held = f"it holds {len(paths)} of {expected} parts" if paths else "it holds no parts of one"
+        raise DataError(f"{folder} cannot be read as {WHAT}: {held}; audit the images again")
+    parts = [read_parquet(path) for path in paths]
+    names = [field.name for field in fields(AuditTable)]
+    return AuditTable(**{name: tuple(chain.from_iterable(getattr(part, name) for part in parts)) for name in names})
+
+
 def read_audit(path: Path) -> AuditTable:
-    """Read an audit's table, as Parquet if the file is called so, else as CSV.
+    """Read an audit's table: a folder of parts, a Parquet file if it is called so, else CSV.
 
     Raises:
         DataError: the file is not an audit's table.
@@ -195,6 +238,8 @@ def read_audit(path: Path) -> AuditTable:
         >>> read_audit(Path("audit/audit.csv")).verdict == found.table.verdict
         True
     """
+    if path.is_dir():
+        return read_parts(path)
     return read_parquet(path) if path.suffix.lower() == ".parquet" else read_csv(path)
 
 

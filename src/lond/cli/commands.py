@@ -36,6 +36,8 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # Framed help would load rich, which takes longer than all the rest.
+    rich_markup_mode=None,
     help=(
         "Learn from images with unreliable labels: a classifier for the known classes, a detector for everything else."
     ),

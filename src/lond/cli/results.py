@@ -5,22 +5,22 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lond.cli.shared import STORE, LazyConsole, out, print_table, say, split
 from lond.errors import ConfigError, DataError, LondError
-from lond.results.choose import find, select
-from lond.results.groups import group
-from lond.results.records import Machine, Record
-from lond.results.store import named_as_stored, scan, write
-from lond.results.tables import FORMATS, METRICS, Table, differences_table, groups_table, runs_table
+
+if TYPE_CHECKING:
+    from lond.results.records import Record
+    from lond.results.tables import Table
 
 notes = LazyConsole(stderr=True)
 
 ADD = "add"
 TABLE = "table"
+USUAL_METRICS = "accuracy,auroc,fpr95"
 SHOWN = 8
 """Settings that a note names."""
 IN_THE_NAME = ("method", "data", "noise", "seed")
@@ -45,7 +45,7 @@ def results(
     ] = "",
     metrics: Annotated[
         str, typer.Option("--metrics", "--figures", help="Metrics, e.g. accuracy,last.accuracy,knn.clean.auroc.")
-    ] = ",".join(METRICS),
+    ] = USUAL_METRICS,
     form: Annotated[str, typer.Option("--format", help="table, csv, markdown, latex or json.")] = TABLE,
     compare: Annotated[tuple[str, str], typer.Option(metavar="A B", help="Two records by name: what differs.")] = (
         "",
@@ -57,6 +57,11 @@ def results(
     replace: Annotated[bool, typer.Option("--replace", help="With add: in place of another result.")] = False,
 ) -> None:
     """List, group, compare and print stored results; `lond results add RUN_FOLDER...` stores finished runs."""
+    from lond.results.choose import find
+    from lond.results.groups import group
+    from lond.results.records import Machine
+    from lond.results.tables import FORMATS, differences_table, groups_table, runs_table
+
     if words and words[0] == ADD:
         if method or noise or seed or by or any(compare):
             raise ConfigError("--method, --noise, --seed, --by and --compare are about stored results, not about add")
@@ -91,6 +96,7 @@ def results(
 def _add(folders: Sequence[str], store: Path, tags: Mapping[str, Any], replace: bool) -> None:
     """Store all runs that can be stored, and end with an error if some cannot."""
     from lond.results.gather import record_of
+    from lond.results.store import named_as_stored, write
 
     if not folders:
         raise ConfigError("name the run folders: lond results add RUN_FOLDER...")
@@ -114,6 +120,8 @@ def _place(words: Sequence[str], store: Path | None) -> Path:
 
 
 def _read(place: Path) -> list[Record]:
+    from lond.results.store import scan
+
     records, unusable = scan(place)
     for file in unusable:
         _note(f"{file.path} is left out: {file.reason}")
@@ -123,6 +131,8 @@ def _read(place: Path) -> list[Record]:
 
 
 def _chosen(records: list[Record], *, seed: str, **asked: str) -> list[Record]:
+    from lond.results.choose import select
+
     wanted = {name: split(text) or None for name, text in asked.items()}
     try:
         seeds = [int(text) for text in split(seed)] or None
@@ -142,6 +152,8 @@ def _chosen(records: list[Record], *, seed: str, **asked: str) -> list[Record]:
 
 
 def _checked_metrics(names: list[str], records: Sequence[Record]) -> list[str]:
+    from lond.results.tables import METRICS
+
     known = dict.fromkeys(name for record in records for name, _ in record.values())
     unknown = [name for name in names if name not in known and name not in METRICS]
     if unknown:
@@ -152,6 +164,8 @@ def _checked_metrics(names: list[str], records: Sequence[Record]) -> list[str]:
 
 def _show(table: Table, form: str, left_out: Sequence[str] = ()) -> None:
     if form != TABLE:
+        from lond.results.tables import FORMATS
+
         typer.echo(FORMATS[form](table), nl=False)
     elif not table.rows:
         out.print("no differences")

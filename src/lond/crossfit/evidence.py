@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -11,7 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.crossfit.decided import taught_labels, taught_weights
-from lond.crossfit.heads import fit_one_vs_all, fit_softmax
+from lond.crossfit.heads import Heads, LabelTargets, fit_one_vs_all, fit_softmax
+from lond.crossfit.opinions import UnseenOpinions, fit_scales
+from lond.crossfit.stages import Stages
 from lond.identify.neighbours import Neighbours, nearest_neighbours
 
 NEIGHBOURS = 20
@@ -20,41 +24,57 @@ NEIGHBOURS = 20
 NEAREST = 10
 """Nearest images whose distance counts."""
 
-TEMPERATURE = 0.1
-"""By how much similarity a neighbour's vote falls to 1 / e."""
-
-NEIGHBOURS_WEIGHT = 0.5
-"""Weight of the neighbours' log-probabilities beside the heads'."""
-
 FLOOR = -8.0
 """Least log-probability that counts."""
+
+ROWS = 65_536
+"""Images whose features are looked at at a time."""
+
+HEAD_IMAGES = 200_000
+"""Images that heads are trained on; larger sets are represented by as many of each class as that allows."""
 
 
 @dataclass(frozen=True)
 class LabelEvidence:
     """What is known of N images and of the set, out of fold.
 
-    ``image`` holds named columns ``(N,)``, ``whole`` named numbers. ``log_chances`` ``(N, C)`` are log-probabilities
-    of the given label, ``label`` ``(N,)`` the given label or, where there is none, the likeliest class, ``suggested``
-    ``(N,)`` the likeliest class other than that. ``near`` are the nearest other images, ``shares`` ``(N, C)`` of labels
-    among them, ``members`` ``(N, C)`` what one-vs-all heads say, about 1 for the class of an image and 0 for others.
+    ``image`` holds named columns ``(N,)``, ``whole`` named numbers. ``label`` ``(N,)`` is the given label or, where
+    there is none, the likeliest class, ``suggested`` ``(N,)`` the likeliest class other than that, ``best`` ``(N,)``
+    the likeliest of all and ``best_chance`` ``(N,)`` its probability. ``share`` ``(N,)`` is how much of what is left
+    for other classes than the given one the suggested class has. ``near`` are the nearest other images.
     """
 
     image: dict[str, Tensor]
     whole: dict[str, float]
-    log_chances: Tensor
     label: Tensor
     suggested: Tensor
-    near: Neighbours
-    shares: Tensor
-    members: Tensor
+    best: Tensor
+    best_chance: Tensor
+    share: Tensor
+    opinions: UnseenOpinions
 
     @property
-    def share(self) -> Tensor:
-        """How much of what is left for other classes than the given one the suggested class has, ``(N,)``."""
-        rows = torch.arange(len(self.label))
-        own, other = (self.log_chances[rows, kind].exp() for kind in (self.label, self.suggested))
-        return other / (1 - own).clamp_min(1e-6)
+    def near(self) -> Neighbours:
+        """The nearest other images."""
+        return self.opinions.near
+
+    @cached_property
+    def log_chances(self) -> Tensor:
+        """Log-probabilities of the given label ``(N, C)``, of all images at once."""
+        return self._all(self.opinions.log_chances)
+
+    @cached_property
+    def shares(self) -> Tensor:
+        """Shares of labels among the neighbours ``(N, C)``, of all images at once."""
+        return self._all(self.opinions.shares)
+
+    @cached_property
+    def members(self) -> Tensor:
+        """What one-vs-all heads say ``(N, C)``, about 1 for the class of an image and 0 for others."""
+        return self._all(self.opinions.members)
+
+    def _all(self, of: Callable[[Tensor], Tensor]) -> Tensor:
+        return torch.cat([of(rows) for rows in self.opinions.parts()])
 
 
 def gather(
@@ -63,6 +83,7 @@ def gather(
     classes: int,
     folds: Tensor,
     unseen_logits: Tensor | None = None,
+    stages: Stages | None = None,
     decided: Tensor | None = None,
 ) -> LabelEvidence:
     """Return the evidence on labels ``(N,)``, negative where there is none.
@@ -73,109 +94,161 @@ def gather(
         classes: C, at least 2.
         folds: ``(N,)`` in which part an image is judged, by heads trained on the other parts.
         unseen_logits: ``(N, C)`` of networks that did not see the image, in place of linear heads'.
+        stages: keeps what took long, and has it from an earlier time; nothing is kept if None.
         decided: ``(N,)`` what a person decided (``lond.crossfit.decided``): heads and neighbours learn from it, while
             the evidence stays that on the given labels.
     """
-    taught = taught_labels(labels, decided)
+    stages = stages or Stages()
+    taught, given = taught_labels(labels, decided), labels >= 0
     labelled = taught >= 0
-    targets = F.one_hot(taught.clamp_min(0), classes) * labelled[:, None].float()
-    logits = fit_softmax(features, targets, folds).unseen(features, folds) if unseen_logits is None else unseen_logits
-    near = nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False)
-    shares = label_shares(taught, near, classes)
-    neighbours = NEIGHBOURS_WEIGHT * fitted(shares.log(), taught)
-    head = fitted(logits, taught)
-    chances = fitted(head + neighbours, taught)
-    label = torch.where(labels >= 0, labels, chances.argmax(dim=1))
-    rows = torch.arange(len(label))
-    own = chances[rows, label]
+    is_large = len(labels) > HEAD_IMAGES
+    learned = spread_over_classes(taught, classes, HEAD_IMAGES) if is_large else torch.arange(len(labels))
+
+    def trained(name: str, amounts: Tensor) -> Heads:
+        targets = LabelTargets(taught[learned], amounts[learned], classes)
+        return stages.heads(name, lambda: fit_softmax(features[learned], targets, folds[learned], with_last=False))
+
+    near = stages.neighbours(lambda: nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False))
+    said = trained("heads", labelled.float()) if unseen_logits is None else unseen_logits
+    first = UnseenOpinions(features, taught, folds, near, classes, said)
+    first = replace(first, scales=fit_scales(first))
+    image = _columns(first, lambda rows: _first_look(first, rows, labels[rows], decided))
+    label, own = image.pop("label"), image.pop("own")
+    best, best_chance, suggested, share = (image.pop(name) for name in ("best", "best_chance", "suggested", "share"))
+    # The kind and amount of noise are those of the given labels, however many of them were decided on.
+    whole = _of_set(best_chance[given], (best != labels)[given], "") | {
+        "split": float(image.pop("split").mean()),
+        "classes": math.log(classes),
+        "per_class": math.log(int(given.sum()) / classes),
+        "mean_scatter": float(image["scatter"].mean()),
+    }
     # A second training, in which images whose label is doubted count for less.
-    weights = taught_weights(chances, taught, decided)
-    logits2 = fit_softmax(features, targets * weights[:, None], folds).unseen(features, folds)
-    chances2 = fitted(fitted(logits2, taught) + neighbours, taught)
-    members = fit_one_vs_all(features, targets, weights, folds).unseen(features, folds)
+    weights = image.pop("trust")
+    second = replace(first, said=trained("second heads", weights), one_vs_all=None)
+    second = replace(second, scales=fit_scales(second))
+    members = fit_one_vs_all(features, LabelTargets(taught, labelled.float(), classes), weights, folds)
+    first = replace(first, one_vs_all=members)
+    image |= _columns(first, lambda rows: _second_look(replace(second, one_vs_all=members), rows, label[rows]))
+    best2, chance2 = image.pop("best2"), image.pop("best_chance2")
+    whole |= _of_set(chance2[given], (best2 != labels)[given], "2")
+    image |= _among_all(image, features, near, own, label)
+    return LabelEvidence(image, whole, label, suggested, best, best_chance, share, first)
+
+
+def spread_over_classes(labels: Tensor, classes: int, most: int) -> Tensor:
+    """Return the places of about ``most`` labelled images, sorted: of every class as many, or all where it has fewer.
+
+    Of a larger class every other image, or one in three and so on, is taken.
+    """
+    order = labels.argsort(stable=True)
+    order = order[labels[order] >= 0]
+    counts = torch.bincount(labels[order], minlength=classes)
+    ranks = torch.arange(len(order)) - (counts.cumsum(dim=0) - counts)[labels[order]]
+    each = max(1, most // classes)
+    steps = counts.clamp_min(each)[labels[order]]
+    chosen = (ranks + 1) * each // steps > ranks * each // steps
+    return order[chosen].sort().values
+
+
+ImageColumns = dict[str, Tensor]
+"""Named columns ``(N,)``, one value an image."""
+
+
+def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], ImageColumns]) -> ImageColumns:
+    """Return columns ``(N,)`` of all images from those of some at a time."""
+    parts = [of(rows) for rows in opinions.parts()]
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+def _first_look(opinions: UnseenOpinions, rows: Tensor, given: Tensor, decided: Tensor | None) -> ImageColumns:
+    logits, shares = opinions.logits(rows), opinions.shares(rows)
+    chances = opinions.log_chances(rows, logits, shares)
+    label = torch.where(given >= 0, given, chances.argmax(dim=1))
     suggested = best_other(chances, label)
-    scatter = 1 - shares.square().sum(dim=1)
-    near_doubt = (1 - own.exp())[near.indices].mean(dim=1)
+    own, other = _at(chances, label), _at(chances, suggested)
+    likely = chances.exp()
+    best = likely.max(dim=1)
+    return {
+        "label": label,
+        "own": own,
+        "suggested": suggested,
+        "best": best.indices,
+        "best_chance": best.values,
+        "share": other.exp() / (1 - own.exp()).clamp_min(1e-6),
+        "trust": taught_weights(chances, opinions.labels[rows], None if decided is None else decided[rows]),
+        "split": (logits.argmax(dim=1) != shares.argmax(dim=1)).float(),
+        "log_given": own.clamp_min(FLOOR),
+        "log_other": other.clamp_min(FLOOR),
+        "differs": (other > own).float(),
+        "entropy": -(likely * chances).sum(dim=1) / math.log(opinions.classes),
+        "near_given": _at(shares, label).log(),
+        "near_other": _at(shares, suggested).log(),
+        "scatter": 1 - shares.square().sum(dim=1),
+        "energy": energy(logits),
+    }
+
+
+def _second_look(opinions: UnseenOpinions, rows: Tensor, label: Tensor) -> ImageColumns:
+    logits, members = opinions.logits(rows), opinions.members(rows)
+    chances = opinions.log_chances(rows, logits)
+    other = best_other(chances, label)
+    best = chances.exp().max(dim=1)
+    return {
+        "best2": best.indices,
+        "best_chance2": best.values,
+        "log_given2": _at(chances, label).clamp_min(FLOOR),
+        "log_other2": _at(chances, other).clamp_min(FLOOR),
+        "energy2": energy(logits),
+        "member": members.amax(dim=1),
+        "member_given": _at(members, label),
+        "member_other": _at(members, other),
+    }
+
+
+def _among_all(image: ImageColumns, features: Tensor, near: Neighbours, own: Tensor, label: Tensor) -> ImageColumns:
+    """Return what compares an image with its neighbours and with the whole set; takes what only this needs."""
+    scatter, member = image["scatter"], image.pop("member")
+    near_doubt = _mean_of(near, 1 - own.exp())
     distance = 1 - near.similarities[:, :NEAREST].mean(dim=1)
     # Features of unit length lost this in the directions that were left out; 0 where all were kept.
-    residual = (1 - features.square().sum(dim=1)).clamp_min(0)
-    member = members.amax(dim=1)
-    image = {
-        **_of_chances(chances, label, ""),
-        "differs": (chances[rows, suggested] > own).float(),
-        "entropy": -(chances.exp() * chances).sum(dim=1) / math.log(classes),
-        "near_given": shares[rows, label].log(),
-        "near_other": shares[rows, suggested].log(),
-        "scatter": scatter,
+    lengths = torch.cat([part.square().sum(dim=1) for part in features.split(ROWS)])
+    residual = (1 - lengths).clamp_min(0)
+    return {
         "scatter_rank": normal_ranks(scatter),
-        "near_scatter": scatter[near.indices].mean(dim=1),
+        "near_scatter": _mean_of(near, scatter),
         "distance_rank": normal_ranks(distance),
         "distance_far": from_median(distance),
         "residual_rank": normal_ranks(residual),
         "residual_far": from_median(residual),
         "class_rank": class_ranks(own, label),
-        "energy_rank": normal_ranks(energy(logits)),
+        "energy_rank": normal_ranks(image.pop("energy")),
         "near_doubt": near_doubt,
         "near_doubt_rank": normal_ranks(near_doubt),
-        **_of_chances(chances2, label, "2"),
-        "energy2_rank": normal_ranks(energy(logits2)),
+        "energy2_rank": normal_ranks(image.pop("energy2")),
         "member_rank": normal_ranks(-member),
         "member_far": from_median(-member),
-        "near_member": member[near.indices].mean(dim=1),
-        "member_given": members[rows, label],
-        "member_other": members[rows, best_other(chances2, label)],
-    }
-    # The kind and amount of noise are those of the given labels, however many of them were decided on.
-    labelled = labels >= 0
-    whole = {
-        **_of_set(chances[labelled], labels[labelled], ""),
-        "split": float((head.argmax(dim=1) != shares.argmax(dim=1)).float().mean()),
-        "classes": math.log(classes),
-        "per_class": math.log(int(labelled.sum()) / classes),
-        "mean_scatter": float(scatter.mean()),
-        **_of_set(chances2[labelled], labels[labelled], "2"),
-    }
-    return LabelEvidence(image, whole, chances, label, suggested, near, shares, members)
-
-
-def _of_chances(chances: Tensor, label: Tensor, mark: str) -> dict[str, Tensor]:
-    rows = torch.arange(len(label))
-    return {
-        f"log_given{mark}": chances[rows, label].clamp_min(FLOOR),
-        f"log_other{mark}": chances[rows, best_other(chances, label)].clamp_min(FLOOR),
+        "near_member": _mean_of(near, member),
     }
 
 
-def _of_set(chances: Tensor, labels: Tensor, mark: str) -> dict[str, float]:
+def _mean_of(near: Neighbours, values: Tensor) -> Tensor:
+    """Return the mean of values ``(N,)`` over the neighbours of each image."""
+    return values[near.indices].mean(dim=1)
+
+
+def _at(table: Tensor, classes: Tensor) -> Tensor:
+    """Return the entries ``(B,)`` of a table ``(B, C)`` at one class an image."""
+    return table.gather(1, classes[:, None]).squeeze(1)
+
+
+def _of_set(best: Tensor, differs: Tensor, mark: str) -> dict[str, float]:
     """Return how often the likeliest class is another, how sure it is then, and how sure the surest tenth is."""
-    best = chances.exp().max(dim=1)
-    differs = best.indices != labels
-    strength = best.values[differs].mean() if differs.any() else best.values.min()
+    strength = best[differs].mean() if differs.any() else best.min()
     return {
         f"disagreement{mark}": float(differs.float().mean()),
         f"contradiction{mark}": float(strength),
-        f"sure{mark}": float(np.quantile(best.values.numpy(), 0.9)),
+        f"sure{mark}": float(np.quantile(best.numpy(), 0.9)),
     }
-
-
-def label_shares(labels: Tensor, near: Neighbours, classes: int) -> Tensor:
-    """Return the shares of labels among neighbours ``(N, C)``, with one more neighbour of the set's own mix."""
-    labelled = labels >= 0
-    mix = torch.bincount(labels[labelled], minlength=classes).float() + 0.5
-    count = near.indices.shape[1]
-    weights = torch.softmax(near.similarities / TEMPERATURE, dim=1) * count * labelled[near.indices]
-    found = torch.zeros(len(labels), classes)
-    found.scatter_add_(1, labels.clamp_min(0)[near.indices], weights)
-    found += mix / mix.sum()
-    return found / found.sum(dim=1, keepdim=True)
-
-
-def fitted(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return log-probabilities ``(N, C)`` at the scale of the logits that fits the labels best."""
-    scales = torch.logspace(-0.7, 0.7, 29)
-    known = labels >= 0
-    losses = [float(F.cross_entropy(logits[known] * scale, labels[known])) for scale in scales]
-    return torch.log_softmax(logits * scales[int(np.argmin(losses))], dim=1)
 
 
 def best_other(log_chances: Tensor, label: Tensor) -> Tensor:

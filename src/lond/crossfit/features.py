@@ -11,6 +11,9 @@ from torch import Tensor
 DIRECTIONS = 256
 """Most principal directions that are kept."""
 
+ROWS = 65_536
+"""Images that are looked at at a time."""
+
 
 @dataclass(frozen=True)
 class Preparation:
@@ -24,18 +27,25 @@ class Preparation:
 
     def __call__(self, features: Tensor) -> Tensor:
         """Return features ``(N, D)`` as signed square roots, centred, of unit length, in the principal directions."""
-        centred = F.normalize(signed_root(features) - self.mean, dim=1)
-        return centred if self.directions is None else centred @ self.directions
+        width = features.shape[1] if self.directions is None else self.directions.shape[1]
+        found = torch.empty(len(features), width)
+        for start in range(0, len(features), ROWS):
+            part = slice(start, start + ROWS)
+            centred = F.normalize(signed_root(features[part]) - self.mean, dim=1)
+            found[part] = centred if self.directions is None else centred @ self.directions
+        return found
 
 
 def learn_preparation(features: Tensor, directions: int = DIRECTIONS) -> Preparation:
     """Return the preparation that fits features ``(N, D)``; at most so many directions stay."""
-    first = Preparation(signed_root(features).mean(dim=0), None)
+    shares = [signed_root(part).sum(dim=0) / len(features) for part in features.split(ROWS)]
+    mean = signed_root(features).mean(dim=0) if len(shares) <= 1 else torch.stack(shares).sum(dim=0)
+    first = Preparation(mean, None)
     if features.shape[1] <= directions:
         return first
-    centred = first(features)
+    products = [centred.T @ centred for centred in map(first, features.split(ROWS))]
     # In single precision the solver fails where there are far fewer images than dimensions.
-    vectors = torch.linalg.eigh((centred.T @ centred).double())[1]
+    vectors = torch.linalg.eigh(torch.stack(products).sum(dim=0).double())[1]
     return Preparation(first.mean, vectors[:, -directions:].float())
 
 

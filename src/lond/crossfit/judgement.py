@@ -21,11 +21,12 @@ from lond.crossfit.chances import (
     load_table,
 )
 from lond.crossfit.evidence import LabelEvidence, gather
-from lond.crossfit.features import Preparation, learn_preparation
+from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.heads import Heads, fit_one_vs_all, fit_softmax
 from lond.crossfit.rates import EstimatedRate, rate_of
 from lond.crossfit.recalibration import recalibrated
+from lond.crossfit.stages import Stages
 from lond.errors import DataError
 
 
@@ -98,6 +99,7 @@ def judge_labels(
     unseen_logits: Tensor | None = None,
     table: ChanceTable | None = None,
     decided: Tensor | None = None,
+    stages: Stages | None = None,
 ) -> Judgement:
     """Return how likely every image is clean, wrongly labelled or foreign.
 
@@ -121,6 +123,7 @@ def judge_labels(
         table: coefficients; those of the package if None.
         decided: ``(N,)`` what a person decided: a class from 0 on, -1 for "foreign", -2 for nothing. It is taken as
             truth, heads and neighbours learn from it, and the chances of the other images are recalibrated by it.
+        stages: keeps what took long, so that a killed judgement of the same features goes on where it was.
 
     Raises:
         DataError: there are too few labelled images or classes, or a feature is not a number.
@@ -129,14 +132,14 @@ def judge_labels(
         raise DataError(f"features of shape {tuple(features.shape)} do not fit {len(labels)} labels: one row an image")
     if classes < 2 or (len(labels) and int(labels.max()) >= classes):
         raise DataError(f"labels must lie below the number of classes, which must be at least 2, not {classes}")
-    if not features.isfinite().all():
+    if not all(part.isfinite().all() for part in features.split(ROWS)):
         raise DataError("a feature is not a finite number; compute the features again")
     table = table or load_table()
     preparation = learn_preparation(features)
     prepared = preparation(features)
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
-    found = gather(prepared, labels, classes, folds, unseen_logits, decided)
+    found = gather(prepared, labels, classes, folds, unseen_logits, stages, decided)
     if decided is None:
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)

@@ -131,3 +131,21 @@ def test_an_archive_that_unfolds_to_much_more_than_it_holds_is_refused(
     np.savez(tmp_path / "b.npz", x=np.zeros(4 * 10**6, np.uint8))
     with NpzFile(tmp_path / "b.npz") as file:
         assert len(file["x"]) == 4 * 10**6
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_large_arrays_stay_in_their_file(save: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numpy_files, "MAPPED_FROM", 0)
+    save(tmp_path / "a.npz", **{name: array for name, array in ARRAYS.items() if array.size and array.ndim})
+    with NpzFile(tmp_path / "a.npz") as ours:
+        for name in ours:
+            assert np.array_equal(ours[name], ARRAYS[name]) and ours[name].dtype == ARRAYS[name].dtype
+            assert isinstance(ours[name], np.memmap) == (save is np.savez)
+    np.save(tmp_path / "a.npy", ARRAYS["columns"])
+    mapped = read_npy(tmp_path / "a.npy")
+    assert isinstance(mapped, np.memmap) and np.array_equal(mapped, ARRAYS["columns"])
+    mapped[0, 0] = 99
+    assert np.load(tmp_path / "a.npy")[0, 0] == 0
+    (tmp_path / "a.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:-8])
+    with pytest.raises(DataError, match="claims"):
+        read_npy(tmp_path / "a.npy")

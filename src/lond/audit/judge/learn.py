@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,8 +12,10 @@ from torch import Tensor
 from lond.audit.judge.rates import known_scores
 from lond.config import RunConfig
 from lond.crossfit.decided import taught_labels
+from lond.crossfit.evidence import spread_over_classes
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.judgement import Judgement, judge_labels
+from lond.crossfit.stages import Stages
 from lond.data.split import take
 from lond.errors import DataError
 from lond.identify import nearest_neighbours, negative_margin, neighbour_margin
@@ -30,6 +32,12 @@ OUT_OF_FOLD = "images judged by a model trained without them, as far as they are
 
 AUDIT_FALSE_ALARM_RATE = 0.1
 """Share of known images that the model of an audit calls foreign, unless told otherwise."""
+
+MODEL_IMAGES = 50_000
+"""Images that the model for new images is trained on, of every class as many as that allows."""
+
+ROWS = 4096
+"""Images whose margins are computed at a time."""
 
 NETWORK_FOLDS = ((5_000, 5), (20_000, 3))
 """Number of images up to which whole networks are trained in so many folds; two beyond."""
@@ -52,10 +60,13 @@ class Learned:
 
         The negative margin of an unlabelled image is that of the class its neighbours vote for.
         """
-        evidence = self.judgement.evidence
-        votes, denials = evidence.shares[rows], 1 - evidence.members[rows].clamp(0, 1)
-        own = torch.where(labels >= 0, labels, votes.argmax(dim=1))
-        return neighbour_margin(votes, labels, 1), negative_margin(denials.double(), own).float()
+        opinions, found = self.judgement.evidence.opinions, []
+        for part, given in zip(rows.split(ROWS), labels.split(ROWS), strict=True):
+            votes, denials = opinions.shares(part), 1 - opinions.members(part).clamp(0, 1)
+            own = torch.where(given >= 0, given, votes.argmax(dim=1))
+            found.append((neighbour_margin(votes, given, 1), negative_margin(denials.double(), own).float()))
+        near, negative = zip(*found, strict=True)
+        return torch.cat(near), torch.cat(negative)
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class Learning:
     model: bool = True
     decided: Tensor | None = None
     """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
+    stages: Stages | None = None
+    """Keeps what took long in judging."""
 
 
 def learn(
@@ -105,12 +118,23 @@ def learn(
     division = fold_of(labels, how.folds or usual_folds(labels, how.networks), seed, how.together)
     taught = samples.with_labels(taught_labels(labels, how.decided), samples.true_labels)
     trainings = _Trainings(taught, division, config, folder, runtime, show_progress)
+    if not how.networks and len(samples) > MODEL_IMAGES:
+        chosen = spread_over_classes(labels, samples.num_classes, MODEL_IMAGES)
+        trainings = replace(trainings, samples=take(taught, chosen), division=division[chosen])
+    else:
+        chosen = torch.arange(len(samples))
     logits, scores, rows = None, torch.empty(0), torch.empty(0, dtype=torch.long)
     if how.networks:
         logits, scores = trainings.unseen()
         rows = torch.arange(len(samples))
     judgement = judge_labels(
-        features, labels, samples.num_classes, folds=division, unseen_logits=logits, decided=how.decided
+        features,
+        labels,
+        samples.num_classes,
+        folds=division,
+        unseen_logits=logits,
+        decided=how.decided,
+        stages=how.stages,
     )
     near = judgement.evidence.near.indices
     if how.shown_neighbours > near.shape[1]:
@@ -119,8 +143,8 @@ def learn(
     run = None
     if how.model:
         if not how.networks:
-            rows = (division == 0).nonzero().squeeze(1)
-            scores = trainings.predict(0, rows)[1]
+            held = (trainings.division == 0).nonzero().squeeze(1)
+            scores, rows = trainings.predict(0, held)[1], chosen[held]
         run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
     return Learned(judgement, near[:, : how.shown_neighbours], run)
 

@@ -24,6 +24,9 @@ LARGE = 2**30
 WELL = 100
 """Times smaller that images and features never get; what unfolds to more is made to fill the memory."""
 
+MAPPED_FROM = 256 * 2**20
+"""Bytes from which on an array that is not compressed stays in its file, and only what is needed is read."""
+
 # What reading a hostile header or a damaged archive raises.
 _UNREADABLE = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, OSError, EOFError, RuntimeError, NotImplementedError,
@@ -68,6 +71,8 @@ class NpzFile(Mapping[str, NDArray[Any]]):
                 "if you trust it, save it again with numpy.savez"
             )
         try:
+            if member.file_size >= MAPPED_FROM and member.compress_type == zipfile.ZIP_STORED:
+                return _mapped(self.path, _start_of(self.path, member), member.file_size)
             with self._archive.open(member) as file:
                 return _array(cast(BinaryIO, file), member.file_size)
         except _UNREADABLE as error:
@@ -99,20 +104,19 @@ def read_npy(path: Path) -> NDArray[Any]:
         DataError: it cannot be read.
     """
     try:
+        length = path.stat().st_size
+        if length >= MAPPED_FROM:
+            return _mapped(path, 0, length)
         with path.open("rb") as file:
-            return _array(file, path.stat().st_size)
+            return _array(file, length)
     except _UNREADABLE as error:
         raise DataError(f"{path} is not a readable .npy file ({_short(error)}); save numbers or text only") from error
 
 
 def _array(file: BinaryIO, length: int) -> NDArray[Any]:
     """Read an array of ``length`` bytes, header included; one whose header claims more is refused beforehand."""
-    shape, in_columns, kind = _header(file)
-    if kind.hasobject:
-        raise ValueError("it holds Python objects, which could run anything")
-    claimed, held = math.prod(shape) * kind.itemsize, length - file.tell()
-    if min(shape, default=0) < 0 or claimed != held:
-        raise ValueError(f"it claims {_amount(claimed)} and holds {_amount(held)}")
+    shape, in_columns, kind = _checked_header(file, length)
+    claimed = math.prod(shape) * kind.itemsize
     content = bytearray(claimed)
     view, done = memoryview(content), 0
     while done < claimed:
@@ -126,6 +130,37 @@ def _array(file: BinaryIO, length: int) -> NDArray[Any]:
     order = "F" if in_columns else "C"
     array: NDArray[Any] = np.frombuffer(content, dtype=kind).reshape(shape, order=order)  # type: ignore[call-overload]
     return array
+
+
+def _mapped(path: Path, start: int, length: int) -> NDArray[Any]:
+    """Return the array that lies in a file, from ``start`` on, without reading it; changes stay in memory."""
+    with path.open("rb") as file:
+        file.seek(start)
+        shape, in_columns, kind = _checked_header(file, start + length)
+        order: Any = "F" if in_columns else "C"
+        return np.memmap(path, dtype=kind, mode="c", offset=file.tell(), shape=shape, order=order)
+
+
+def _start_of(path: Path, member: zipfile.ZipInfo) -> int:
+    """Return where the content of a stored member begins: after its own header, whose names may differ in length."""
+    with path.open("rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(30)
+    if header[:4] != b"PK\x03\x04":
+        raise ValueError("its header is damaged")
+    name, extra = struct.unpack("<HH", header[26:30])
+    return int(member.header_offset + 30 + name + extra)
+
+
+def _checked_header(file: BinaryIO, end: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and type of an array that ends at ``end``; one whose header claims more is refused."""
+    shape, in_columns, kind = _header(file)
+    if kind.hasobject:
+        raise ValueError("it holds Python objects, which could run anything")
+    claimed, held = math.prod(shape) * kind.itemsize, end - file.tell()
+    if min(shape, default=0) < 0 or claimed != held:
+        raise ValueError(f"it claims {_amount(claimed)} and holds {_amount(held)}")
+    return shape, in_columns, kind
 
 
 def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -1,0 +1,138 @@
+"""Write docs/speed.md and its figure from the stored results.
+
+python -m benchmarks.speed_page
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench_figure import draw_ratios
+from benchmarks.growth import BASE, CHANGES
+
+RESULTS, DOCS = Path("results"), Path("docs")
+TEMPLATE = Path(__file__).with_suffix(".md")
+FAR = 10_000_000
+CORES, SHARE = 32, 0.5
+"""Cores of a rented machine, and how much of them an audit keeps busy."""
+
+Rows = list[dict[str, Any]]
+
+
+def read_lines(path: Path) -> Rows:
+    """Return the rows of a file of JSON lines; none if there is no file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table; a sentence if nothing was measured."""
+    if not rows:
+        return "Nothing is stored yet."
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def ratios(stored: dict[str, Any]) -> str:
+    """Return the table of ratios."""
+    rows = [
+        [
+            name,
+            f"{one['ratio']:.2f}",
+            "" if one["goal"] is None else f"{one['goal']:g}",
+            f"{one['cpu_seconds']['ours']:.1f} / {one['cpu_seconds']['theirs']:.1f}",
+            f"{one['peak_gigabytes']['ours']:.2f} / {one['peak_gigabytes']['theirs']:.2f}",
+        ]
+        for name, one in stored.items()
+    ]
+    return table(["what", "ratio", "goal", "CPU seconds, ours / theirs", "peak GB, ours / theirs"], rows)
+
+
+def large(rows: Rows) -> str:
+    """Return the table of audits by size."""
+    head = ["images", "classes", "CPU seconds", "peak GB", "wrong: precision / recall", "foreign: precision / recall"]
+    return table(
+        head,
+        [
+            [
+                f"{row['images']:,}",
+                f"{row['classes']:,}",
+                f"{row['cpu_seconds']:.0f}",
+                f"{row['peak_gigabytes']:.1f}",
+                f"{row['wrong_precision']:.3f} / {row['wrong_recall']:.3f}",
+                f"{row['foreign_precision']:.3f} / {row['foreign_recall']:.3f}",
+            ]
+            for row in sorted(rows, key=lambda row: row["images"])
+        ],
+    )
+
+
+def growth(rows: Rows) -> str:
+    """Return the table of what changes with one number."""
+    found = []
+    for name in CHANGES:
+        others = {key: value for key, value in BASE.items() if key != name}
+        chosen = [row for row in rows if all(row[key] == value for key, value in others.items())]
+        for row in sorted(chosen, key=lambda row: row[name]):
+            found.append([name, f"{row[name]:,}", f"{row['judging']:.1f}", f"{row['search']:.1f}"])
+    usual = ", ".join(f"{value:,} {name}" for name, value in BASE.items())
+    return f"All else is {usual}.\n\n" + table(["changed", "to", "judging, CPU seconds", "search, CPU seconds"], found)
+
+
+def ten_million(rows: Rows) -> str:
+    """Return what ten million images would take, from the growth between the two largest sets that were measured."""
+    rows = sorted(rows, key=lambda row: row["images"])[-2:]
+    if len(rows) < 2:
+        return "Two sizes must be measured first."
+    small, big = rows
+    steps = math.log(big["images"] / small["images"])
+    power = {name: math.log(big[name] / small[name]) / steps for name in ("cpu_seconds", "peak_gigabytes")}
+    far = {name: big[name] * (FAR / big["images"]) ** power[name] for name in power}
+    hours, memory = far["cpu_seconds"] / 3600, far["peak_gigabytes"]
+    rented = 2 ** math.ceil(math.log2(1.25 * memory))
+    return "\n".join(
+        [
+            f"Between {small['images']:,} and {big['images']:,} images CPU time grows with the power "
+            f"{power['cpu_seconds']:.2f} of their number, and memory with the power {power['peak_gigabytes']:.2f}.",
+            f"If this goes on, {FAR:,} embeddings take about {hours:,.0f} CPU hours and {memory:,.0f} GB.",
+            f"A machine with {rented} GB and {CORES} cores, half of them busy on average, needs about "
+            f"{hours / CORES / SHARE:.1f} hours.",
+            "",
+            "The assumptions: the number of classes grows with the images as in the table above; embeddings have "
+            f"{big['width']} dimensions; clusters are as easy to divide into cells; the disk is fast enough to be read "
+            "several times.",
+            "Computing the embeddings is not part of it.",
+        ]
+    )
+
+
+def page() -> str:
+    """Return the page."""
+    held = RESULTS / "bench.json"
+    stored = json.loads(held.read_text()) if held.is_file() else {}
+    audits = read_lines(RESULTS / "large_audit.jsonl")
+    figure = "\n\n![Ratios of CPU seconds](images/speed.svg){ .framed }" if stored else ""
+    parts = {
+        "RATIOS": ratios(stored) + figure,
+        "LARGE": large(audits),
+        "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")),
+        "TEN_MILLION": ten_million(audits),
+    }
+    text = TEMPLATE.read_text()
+    for name, part in parts.items():
+        text = text.replace("{{" + name + "}}", part)
+    return text
+
+
+def main() -> None:
+    """Write the page and the figure."""
+    (DOCS / "speed.md").write_text(page())
+    held = RESULTS / "bench.json"
+    if held.is_file():
+        draw_ratios(json.loads(held.read_text()), DOCS / "images" / "speed.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""The page on speed: as the stored results make it, and its extrapolation by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks import speed_page
+from benchmarks.speed_page import growth, large, page, ratios, ten_million
+
+ROOT = Path(speed_page.__file__).parents[1]
+
+
+def test_the_page_is_what_the_stored_results_make_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed_page, "RESULTS", ROOT / "results")
+    assert (ROOT / "docs" / "speed.md").read_text() == page()
+
+
+def test_ten_million_images_follow_from_the_two_largest_sets() -> None:
+    rows = [
+        {"images": 10, "cpu_seconds": 1, "peak_gigabytes": 1, "width": 8},
+        {"images": 100_000, "cpu_seconds": 3600.0, "peak_gigabytes": 1.0, "width": 8},
+        {"images": 1_000_000, "cpu_seconds": 36000.0, "peak_gigabytes": 10.0, "width": 8},
+    ]
+    told = ten_million(rows)
+    assert "the power 1.00" in told and "100 CPU hours and 100 GB" in told and "128 GB" in told
+    assert "6.2 hours" in told
+    assert ten_million(rows[:1]) == "Two sizes must be measured first."
+
+
+def test_nothing_stored_is_told() -> None:
+    assert ratios({}) == large([]) == "Nothing is stored yet."
+    assert growth([]).endswith("Nothing is stored yet.")
