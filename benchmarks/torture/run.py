@@ -14,12 +14,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.torture import full_disk, kills, readers
+from benchmarks import ray_cluster
+from benchmarks.torture import full_disk, kills, ranks, readers
 from benchmarks.torture.world import commands, make_world
 
 from lond.io.json_files import read_json, write_json
 
-PARTS = ("kills", "files", "disk")
+PARTS = ("kills", "files", "disk", "ranks", "nodes")
 
 
 def measure(part: str, folder: Path, *, count_kills: int, files: int) -> dict[str, Any]:
@@ -30,6 +31,10 @@ def measure(part: str, folder: Path, *, count_kills: int, files: int) -> dict[st
         return kills.torture(commands(world), folder / "kills", count_kills)
     if part == "files":
         return readers.torture(folder / "files", files)
+    if part == "ranks":
+        return ranks.torture(world, folder / "ranks")
+    if part == "nodes":
+        return ray_cluster.measure(folder / "nodes", nodes=3, runs=4, epochs=5)
     return full_disk.torture(commands(world), folder / "disk")
 
 

@@ -61,7 +61,7 @@ def commands(world: Path) -> list[Command]:
     """Return what is tortured: one command of every kind that trains."""
     data = str(world / "images.npz")
     return [
-        Command("train", ("train", data, "--method", "lond-drs", "--epochs", "12", *SMALL), _run),
+        Command("train", ("train", data, "--method", "lond-drs", "--epochs", "12", *SMALL), run_answer),
         Command(
             "audit",
             (
@@ -95,7 +95,8 @@ def timeless(value: Any) -> Any:
     return (str(value.dtype), value.tolist()) if hasattr(value, "tolist") else value
 
 
-def _run(folder: Path) -> Any:
+def run_answer(folder: Path) -> Any:
+    """Return what a run folder holds in the end, without times."""
     return {
         "state": timeless(load_state(folder / CHECKPOINT)),
         "metrics": timeless(json.loads((folder / "metrics.json").read_text("utf-8"))),
