@@ -91,7 +91,6 @@ def bare_product(size: int) -> Work:
 def made(size: int, classes: int, width: int) -> tuple[Any, Any]:
     """Return embeddings and given labels, made up as for the large audits."""
     import numpy as np
-
     from benchmarks.large_audit import blocks
 
     parts = list(blocks(size, classes, width))
