@@ -15,7 +15,8 @@ from benchmarks.growth import BASE, CHANGES
 
 RESULTS, DOCS = Path("results"), Path("docs")
 TEMPLATE = Path(__file__).with_suffix(".md")
-FAR = 10_000_000
+FAR, LARGE = 10_000_000, 1_000_000
+"""Images to extrapolate to, and from which measured size on."""
 CORES, SHARE = 32, 0.5
 """Cores of a rented machine, and how much of them an audit keeps busy."""
 
@@ -84,8 +85,8 @@ def growth(rows: Rows) -> str:
 def ten_million(rows: Rows) -> str:
     """Return what ten million images would take, from the growth between the two largest sets that were measured."""
     rows = sorted(rows, key=lambda row: row["images"])[-2:]
-    if len(rows) < 2:
-        return "Two sizes must be measured first."
+    if len(rows) < 2 or rows[-1]["images"] < LARGE:
+        return f"No set of {LARGE:,} images or more is stored yet, and less tells too little about {FAR:,}."
     small, big = rows
     steps = math.log(big["images"] / small["images"])
     power = {name: math.log(big[name] / small[name]) / steps for name in ("cpu_seconds", "peak_gigabytes")}
