@@ -10,10 +10,11 @@ from benchmarks.noise_bench.sources import Ints
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from lond.crossfit.evidence import NEIGHBOURS, energy, fitted
+from lond.crossfit.evidence import NEIGHBOURS, energy
 from lond.crossfit.features import learn_preparation
 from lond.crossfit.folds import FOLDS, fold_of
 from lond.crossfit.heads import fit_softmax
+from lond.crossfit.opinions import fit_scale
 from lond.identify.neighbours import Neighbours, nearest_neighbours
 
 SIMIFEAT_NEIGHBOURS = 10
@@ -116,7 +117,7 @@ def plain_out_of_fold(task: Task) -> Opinion:
     folds = fold_of(given, FOLDS, task.seed)
     heads = fit_softmax(features, targets, folds)
     logits = heads.unseen(features, folds)
-    chances = fitted(logits, given).exp()
+    chances = torch.softmax(logits * fit_scale(logits, given), dim=1)
     own = chances.gather(1, given[:, None]).squeeze(1)
     foreign = energy(logits)
     told = heads.last(prepare(torch.from_numpy(task.test_features)))

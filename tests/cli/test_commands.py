@@ -437,7 +437,7 @@ def test_detect_takes_the_runs_own_test_set(tmp_path: Path, lond: Call) -> None:
         (["detect", "{run}"], "trained without test data"),
         (["detect", "{run}", "--known", "{checked}"], "give both --known and --foreign"),
         (["detect", "{run}", "--foreign", "{checked}"], "give both --known and --foreign"),
-        (["detect", "{run}", "--only", "msp,magic"], "there is no 'magic'; choose from: msp, "),
+        (["detect", "{run}", "--only", "msp,magic"], "there is no 'magic'; choose from: own, msp, "),
         (["detect", "{tmp}/nothing"], "not a trained run"),
     ],
 )

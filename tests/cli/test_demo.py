@@ -22,13 +22,13 @@ def record(method: str, accuracy: float) -> Record:
 def test_methods_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
     asked: list[object] = []
 
-    def run_demo(*arguments: object) -> Comparison:
+    def run_demo(*arguments: object, **_: object) -> Comparison:
         asked.extend(arguments)
         methods = {"standard": 0.5, "lond-drs": 0.75}
         groups = tuple(Group({"method": name}, (record(name, value),)) for name, value in methods.items())
         return Comparison("Digits", groups, {})
 
-    def audit_demo(*arguments: object) -> tuple[None, Counter[tuple[Verdict, Verdict]]]:
+    def audit_demo(*arguments: object, **_: object) -> tuple[None, Counter[tuple[Verdict, Verdict]]]:
         asked.extend(arguments)
         wrong = Verdict.MISLABELLED
         return None, Counter({(wrong, wrong): 41, (wrong, Verdict.CLEAN): 7, (Verdict.CLEAN, Verdict.CLEAN): 53})
@@ -49,6 +49,6 @@ def test_methods_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_seeds_are_checked_before_any_work(monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
-    monkeypatch.setattr("lond.demo.run_demo", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr("lond.demo.run_demo", lambda *_, **__: pytest.fail("trained"))
     code, _, err = lond("demo", "--seeds", "one")
     assert (code, "--seeds needs whole numbers" in err) == (2, True)

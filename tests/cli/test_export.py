@@ -29,7 +29,7 @@ def test_weights_are_written(run: Path, tmp_path: Path, lond: Call) -> None:
 def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call) -> None:
     code, out, _ = lond("export", run, tmp_path / "model.pt2")
     assert code == 0 and "input images: uint8 (batch, 1, 8, 8); decode" in out
-    assert "outputs: class, probabilities, foreign_score, p_value, foreign\n" in out
+    assert "outputs: class, probabilities, foreign_score, p_value, foreign; foreign score: " in out
 
 
 def test_an_unknown_ending_is_one_line(run: Path, tmp_path: Path, lond: Call) -> None:

@@ -62,7 +62,7 @@ def test_a_benchmark_need_not_be_there(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("lond.runs.train_run", stop)

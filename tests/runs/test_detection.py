@@ -227,7 +227,7 @@ def test_the_temperature_is_fitted_on_images_that_were_held_out(folders: dict[st
     fitted = DETECTORS["temp-scaling"]().fit_features(extractor.evidence(held))
     expected = fitted.score_features(extractor.evidence(own_test_set(run.read(test))[0][0]))
     results = by_name(detect_run(folders["lond-drs"], "", "", "", ["temp-scaling", "react"], tmp_path / "held"))
-    assert set(results) == {("temp-scaling", "held-out"), ("react", "clean")}
+    assert set(results) == {("own", "-"), ("temp-scaling", "held-out"), ("react", "clean")}
     torch.testing.assert_close(results["temp-scaling", "held-out"].scores, expected)
     trained = by_name(detect_run(folders["standard"], "", "", "", ["temp-scaling"], tmp_path / "all"))
     assert set(trained) == {("temp-scaling", "all")}
@@ -298,7 +298,8 @@ def test_a_folder_gets_a_table_and_figures(folders: dict[str, Path], tmp_path: P
         ("knn", "all"),
         ("knn", "clean"),
     ]
-    for row, result in zip(content["detectors"], results, strict=True):
+    assert results[0].name == "own" and content["own_score"]["auroc"] == results[0].figures["auroc"]
+    for row, result in zip(content["detectors"], results[1:], strict=True):
         assert row["auroc"] == result.figures["auroc"]
         assert row["seconds"] >= 0
 

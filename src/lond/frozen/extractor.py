@@ -73,8 +73,9 @@ class ExtractorSettings:
 def own_size(network: str) -> int:
     """Return the side of the images that a network is meant for.
 
-    >>> own_size("efficientnet-lite1")
-    240
+    Examples:
+        >>> own_size("efficientnet-lite1")
+        240
     """
     return native_size(network)
 

@@ -88,7 +88,9 @@ def _features(spec: BackboneSpec) -> nn.Module:
 
 BACKBONES: dict[str, Builder] = {
     "seven-layer": _seven_layer,
-    **{name: _efficientnet_lite(name) for name in VARIANTS},
+    "efficientnet-lite0": _efficientnet_lite("efficientnet-lite0"),
+    "efficientnet-lite1": _efficientnet_lite("efficientnet-lite1"),
+    "efficientnet-lite2": _efficientnet_lite("efficientnet-lite2"),
     "features": _features,
 }
 """Name -> builder of this package; besides them every ``timm:<model>``."""

@@ -29,8 +29,9 @@ class ProcessGroup:
     def rows(self, total: int) -> slice:
         """Return which of ``total`` rows are this process's; shares differ by one row at most.
 
-        >>> [ProcessGroup(rank, 3, torch.device("cpu")).rows(7) for rank in range(3)]
-        [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
+        Examples:
+            >>> [ProcessGroup(rank, 3, torch.device("cpu")).rows(7) for rank in range(3)]
+            [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
         """
         first, last = (total * part // self.processes for part in (self.rank, self.rank + 1))
         return slice(first, last)

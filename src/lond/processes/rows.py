@@ -22,9 +22,10 @@ def by_rows(function: Callable[[Tensor], Outputs], inputs: Tensor) -> Outputs:
     they are averaged over all processes, if the loss is computed by every one of them. A batch with fewer rows than
     processes is run whole by all.
 
-    >>> (doubled,) = by_rows(lambda rows: (2 * rows,), torch.ones(3))
-    >>> doubled.tolist()
-    [2.0, 2.0, 2.0]
+    Examples:
+        >>> (doubled,) = by_rows(lambda rows: (2 * rows,), torch.ones(3))
+        >>> doubled.tolist()
+        [2.0, 2.0, 2.0]
 
     Args:
         function: maps ``(B, ...)`` to tensors of B rows, each row by itself but for normalisation and dropout.
@@ -42,9 +43,10 @@ def by_rows(function: Callable[[Tensor], Outputs], inputs: Tensor) -> Outputs:
 def share_rows(function: Callable[[slice], Outputs], total: int) -> Outputs:
     """Return tensors of ``total`` rows, made by calls for slices of them; no gradients.
 
-    >>> (squares,) = share_rows(lambda rows: (torch.arange(5)[rows] ** 2,), 5)
-    >>> squares.tolist()
-    [0, 1, 4, 9, 16]
+    Examples:
+        >>> (squares,) = share_rows(lambda rows: (torch.arange(5)[rows] ** 2,), 5)
+        >>> squares.tolist()
+        [0, 1, 4, 9, 16]
     """
     group = current_group()
     if group is None:
