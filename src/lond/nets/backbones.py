@@ -112,8 +112,9 @@ USUAL_SIZE = 224
 def native_size(name: str) -> int:
     """Return the side of the images that the published weights of a network were trained on, as far as it is known.
 
-    >>> [native_size(name) for name in ("efficientnet-lite0", "efficientnet-lite2", "timm:resnet18")]
-    [224, 260, 224]
+    Examples:
+        >>> [native_size(name) for name in ("efficientnet-lite0", "efficientnet-lite2", "timm:resnet18")]
+        [224, 260, 224]
     """
     return VARIANTS[name].network.native_size if name in VARIANTS else USUAL_SIZE
 
