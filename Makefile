@@ -37,7 +37,7 @@ lint: $(READY)
 hooks: $(READY)
 	$(BIN)/pre-commit install
 
-# Kill commands, damage files, fill the disk, for half an hour; `make test` runs a short version.
+# Kill commands, processes and nodes, damage files, fill the disk, for half an hour; `make test` runs a short version.
 torture: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.torture.run --out results/torture.json
 
