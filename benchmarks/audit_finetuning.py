@@ -19,7 +19,7 @@ import torch
 from audit_cifar80n import with_features
 from store import machine, store
 
-from lond.audit.run import learned_from
+from lond.audit.to_learn import learned_from
 from lond.data.pixels import ArrayPixels
 from lond.data.read.cifar import read_cifar100
 from lond.data.resized import at_side

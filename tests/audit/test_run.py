@@ -16,8 +16,7 @@ from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
 import lond.frozen.read
-from lond.audit.copies.duplicates import DuplicateGroups
-from lond.audit.run import Audit, AuditSettings, _near_copies, audit
+from lond.audit.run import Audit, AuditSettings, audit
 from lond.audit.table import read_audit
 from lond.data import images
 from lond.data.options import ReadOptions
@@ -276,11 +275,3 @@ def test_a_hugging_face_dataset_and_the_folder_it_was_saved_to(tmp_path: Path) -
     assert found.table.id[0] == "0"
     found.save(tmp_path / "audit")
     assert (tmp_path / "audit" / "audit.html").is_file()
-
-
-def test_near_copies_by_their_place_among_the_images_learned_from() -> None:
-    # Image 2 is an exact copy of 0 and not learned from; 3 nearly repeats 1; 4 nearly repeats 2, which is left out.
-    nothing = torch.zeros(5, dtype=torch.bool)
-    first = torch.tensor([0, 1, 0, 1, 2])
-    groups = DuplicateGroups(torch.zeros(5, dtype=torch.long), first, nothing, nothing, torch.ones(5))
-    assert _near_copies(groups, torch.tensor([0, 1, 3, 4])).tolist() == [0, 1, 1, 3]

@@ -5,52 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
+from lond.audit.copies.duplicates import find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.judge.earlier import usual_extractor
-from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learning, learn, usual_folds
+from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
 from lond.audit.second_look import Decisions, SecondLook, second_look
+from lond.audit.shared_reading import sharded_reading
+from lond.audit.to_learn import first_look, learned_from, mean_of_views, near_copies, no_label_below_zero, training_rows
 from lond.config import to_dict
-from lond.crossfit.decided import UNDECIDED
 from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
 from lond.data.read.files import Progress
-from lond.data.resized import at_side
 from lond.data.sources import load
-from lond.data.split import take
 from lond.device import choose_device
-from lond.errors import ConfigError, DataError
-from lond.frozen.cache import Features
+from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
-from lond.frozen.shards import ReadingSpread, ShardedReading
+from lond.frozen.shards import ReadingSpread
 from lond.layout_map import FEATURE_COMPONENTS, LANDMARKS, MapKind, two_dimensions, used_kind
 from lond.presets.for_audit import TrainingKind, for_audit
-from lond.presets.own_data import SMALL_IMAGE
 from lond.progress.work import announce_steps, begin_step
 from lond.train.runtime import RuntimeSettings
-from lond.types import UNLABELLED, Samples
-
-FEW = 10
-"""A class of fewer images is warned about."""
-
-ROWS = 65_536
-"""Images whose features are averaged at a time."""
+from lond.types import Samples
 
 NOWHERE = (math.nan, math.nan)
 
@@ -160,44 +148,6 @@ def audit(
     return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None, look)
 
 
-def sharded_reading(
-    samples: Samples, network: ExtractorSettings | None, cache: Path | None, runtime: RuntimeSettings
-) -> ShardedReading:
-    """Return what several workers read for an audit, each on its own device.
-
-    Raises:
-        ConfigError: there is no cache that they could share.
-    """
-    if cache is None:
-        raise ConfigError("several workers need a folder for computed features that all of them see: give a cache")
-    cache.mkdir(parents=True, exist_ok=True)
-    return ShardedReading(samples, network, cache, partial(choose_device, runtime.accelerator, runtime.threads))
-
-
-def read_own_shard(
-    source: object,
-    spread: ReadingSpread,
-    cache: Path,
-    settings: AuditSettings,
-    runtime: RuntimeSettings,
-    *,
-    features: bool,
-) -> None:
-    """Read the shard of a process that helps another one's audit; it must be given the same source and settings.
-
-    Args:
-        source: the images.
-        spread: this process's place among the others.
-        cache: folder of computed features that all processes see.
-        settings: those of the audit.
-        runtime: device and threads.
-        features: whether the audit needs features of the frozen network.
-    """
-    samples = load(source)
-    wanted = features and not isinstance(samples.pixels, FeaturePixels)
-    spread(sharded_reading(samples, settings.extractor if wanted else None, cache, runtime), quiet(""))
-
-
 def _audit(
     facts: ImageFacts,
     notes: list[str],
@@ -220,36 +170,14 @@ def _audit(
     )
     odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
     rows, training = training_rows(facts, groups, look)
-    # A copy of all features of a large set would take gigabytes.
-    features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
-    seen = learned_from(settings.train, training, features, settings.extractor)
-    config = for_audit(
-        settings.train, len(seen), seen.pixels.size[0], settings.extractor, settings.epochs, settings.seed, cache
-    )
-    networks = settings.train != "heads"
-    folds = settings.folds or usual_folds(training.labels, networks)
-    used = replace(settings, epochs=config.train.epochs, folds=folds)
     if look is not None:
         folder = None if folder is None else folder / f"second-look-{look.key}"
         notes = [*notes, *look.notes]
-    begin_step("judging")
-    learned = learn(
-        seen,
-        mean_of_views(features),
-        config,
-        folder,
-        runtime,
-        Learning(
-            folds,
-            _near_copies(groups, rows),
-            settings.neighbours,
-            settings.false_alarm_rate,
-            networks,
-            model=folder is not None,
-            decided=None if look is None else look.truth[rows],
-            stages=None if folder is None or networks else Stages(stage_files(folder, seen, folds, settings.seed)),
-        ),
-    )
+    # A copy of all features of a large set would take gigabytes.
+    features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
+    seen = learned_from(settings.train, training, features, settings.extractor)
+    decided = None if look is None else look.truth[rows]
+    learned, used = _learn(seen, features, near_copies(groups, rows), decided, settings, folder, runtime, cache)
     found = Findings(facts, groups, rows, learned, look)
     at = found.own_row()
     verdicts = found.verdicts(at)
@@ -279,19 +207,40 @@ def _audit(
     )
 
 
+def _learn(
+    seen: Samples,
+    features: Features,
+    together: Tensor,
+    decided: Tensor | None,
+    settings: AuditSettings,
+    folder: Path | None,
+    runtime: RuntimeSettings,
+    cache: str | None,
+) -> tuple[Learned, AuditSettings]:
+    """Return what is learned from the samples, and the settings with the numbers that were chosen."""
+    config = for_audit(
+        settings.train, len(seen), seen.pixels.size[0], settings.extractor, settings.epochs, settings.seed, cache
+    )
+    networks = settings.train != "heads"
+    folds = settings.folds or usual_folds(seen.labels, networks)
+    how = Learning(
+        folds,
+        together,
+        settings.neighbours,
+        settings.false_alarm_rate,
+        networks,
+        model=folder is not None,
+        decided=decided,
+        stages=None if folder is None or networks else Stages(stage_files(folder, seen, folds, settings.seed)),
+    )
+    begin_step("judging")
+    learned = learn(seen, mean_of_views(features), config, folder, runtime, how)
+    return learned, replace(settings, epochs=config.train.epochs, folds=folds)
+
+
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
     """Return how many images were decided before, and where the model for new images lies, if there is one."""
     return {"decided": look.decided, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
-
-
-def mean_of_views(features: Features) -> Tensor:
-    """Return the mean ``(N, D)`` float32 of features ``(N, V, D)``, without a copy where they are that already."""
-    if features.shape[1] == 1 and features.dtype == np.float32:
-        return torch.from_numpy(features[:, 0])
-    found = torch.empty(len(features), features.shape[2])
-    for start in range(0, len(features), ROWS):
-        found[start : start + ROWS] = torch.from_numpy(features[start : start + ROWS]).float().mean(dim=1)
-    return found
 
 
 def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:
@@ -306,75 +255,3 @@ def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
     """Return how the map was made and of which features; ``cache`` is None for features of the user's own."""
     own = "the features that you gave"
     return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}
-
-
-def learned_from(trained: TrainingKind, samples: Samples, features: Features, extractor: ExtractorSettings) -> Samples:
-    """Return the samples as the training sees them: features ``(N, V, D)``, or images at the side of the network.
-
-    Raises:
-        DataError: a network is to be trained on embeddings.
-    """
-    if trained == "heads":
-        return replace(samples, pixels=FeaturePixels(features))
-    if isinstance(samples.pixels, FeaturePixels):
-        raise DataError(f"{samples.origin} holds embeddings; a network can only be trained on images")
-    side = extractor.size if trained == "finetune" else min(SMALL_IMAGE, *samples.pixels.size)
-    return replace(samples, pixels=at_side(samples.pixels, side))
-
-
-def _near_copies(groups: DuplicateGroups, rows: Tensor) -> Tensor:
-    """Return for each image at ``rows`` the place among them of the one that it nearly repeats, or its own."""
-    places = torch.full_like(groups.first, -1)
-    places[rows] = torch.arange(len(rows))
-    first = places[groups.first[rows]]
-    return torch.where(first >= 0, first, torch.arange(len(rows)))
-
-
-def first_look(samples: Samples) -> list[str]:
-    """Return what should be known before anything is learned: tiny and empty classes, files left out.
-
-    Raises:
-        DataError: there is nothing to audit.
-    """
-    if samples.num_classes < 2:
-        raise DataError(
-            f"{samples.origin} has {samples.num_classes} class(es); an audit compares at least two, "
-            "e.g. one folder of images a class"
-        )
-    counts = torch.bincount(samples.labels[samples.labels >= 0], minlength=samples.num_classes).tolist()
-    named = zip(samples.class_names, counts, strict=True)
-    notes = [
-        f"class {name!r} has only {count} image(s); its verdicts are guesses" if count else f"class {name!r} is empty"
-        for name, count in named
-        if count < FEW
-    ]
-    unlabelled = int((samples.labels == UNLABELLED).sum())
-    if unlabelled:
-        notes.append(f"{unlabelled} image(s) have no label; they are judged but not learned from")
-    if samples.problems:
-        notes.append(f"{len(samples.problems)} file(s) or folder(s) were left out; the reasons are listed")
-    return notes
-
-
-def no_label_below_zero(labels: Tensor) -> Tensor:
-    """Return labels ``(N,)`` in which every negative one is that of an unlabelled image."""
-    return torch.where(labels < 0, UNLABELLED, labels)
-
-
-def training_rows(facts: ImageFacts, groups: DuplicateGroups, look: SecondLook | None = None) -> tuple[Tensor, Samples]:
-    """Return the places of the images to learn from, and those images.
-
-    Unreadable images are left out, exact copies count once, and images whose copies carry other labels have none,
-    unless a person decided on them.
-    """
-    samples, usable = facts.samples, ~groups.exact.clone()
-    usable[list(facts.unreadable)] = False
-    rows = usable.nonzero().squeeze(1)
-    if len(rows) < 2:
-        raise DataError(f"fewer than two images of {samples.origin} can be read")
-    left = samples.labels[rows]
-    if len(left[left >= 0].unique()) < 2:
-        raise DataError(f"the readable images of {samples.origin} are of one class; an audit compares at least two")
-    open_conflict = groups.conflict if look is None else groups.conflict & (look.truth == UNDECIDED)
-    labels = torch.where(open_conflict, UNLABELLED, samples.labels)
-    return rows, take(samples.with_labels(labels, samples.true_labels), rows)

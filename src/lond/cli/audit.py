@@ -79,8 +79,9 @@ def audit(
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.judge.earlier import usual_extractor
     from lond.audit.result import PAGE
-    from lond.audit.run import AuditSettings, read_own_shard
+    from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
+    from lond.audit.shared_reading import read_own_shard
     from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
@@ -108,7 +109,7 @@ def audit(
     runtime, features = RuntimeSettings(accelerator, threads=threads), cache or folder / "features"
     if beside is not None and beside.rank:
         # The first process audits; the others only help it to read.
-        read_own_shard(source, beside, features, settings, runtime, features=embeddings is None)
+        read_own_shard(source, beside, features, settings.extractor, runtime, features=embeddings is None)
         return
     with (
         chosen_cluster(on, ray_address) as cluster,
