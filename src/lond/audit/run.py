@@ -31,6 +31,7 @@ from lond.data.read.files import Progress
 from lond.data.sources import load
 from lond.device import choose_device
 from lond.errors import ConfigError
+from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
 from lond.frozen.shards import ReadingSpread
