@@ -25,7 +25,8 @@ from lond.data.noise import NoiseSettings, add_noise
 from lond.evaluate import evaluate_predictions
 from lond.presets.benchmarks import preset
 from lond.presets.features import on_frozen
-from lond.runs import train_samples
+from lond.runs import LoadedRun, train_samples
+from lond.runs.detection import compare_detectors
 from lond.train.runtime import RuntimeSettings
 from lond.types import FOREIGN, Samples
 
@@ -96,15 +97,26 @@ def config_of(cell: str, method: str, ablation: str, seed: int, images: int) -> 
     return replace(config, settings=replace(config.settings, **ABLATIONS[ablation])) if ablation else config
 
 
-def measure(cell: str, method: str, ablation: str, seed: int, trial: Trial) -> dict[str, Any]:
-    """Train once, without test images, and return the figures of the end on them."""
+def measure(cell: str, method: str, ablation: str, seed: int, trial: Trial, detectors: bool) -> dict[str, Any]:
+    """Train once, without test images, and return the figures of the end on them, also those of all detectors."""
     config = config_of(cell, method, ablation, seed, len(trial.train))
     trained = train_samples(config, trial.train, None, None, RuntimeSettings("cpu", threads=1))
     figures = evaluate_predictions(trained.run.predict(trial.test), trial.test.labels)
     metrics = trained.result.metrics
     kept = {key: round(float(value), 4) for key, value in figures.items()}
     sizes = {key: round(float(metrics[key]), 4) for key in metrics if key.endswith(("precision", "recall"))}
-    return {"cell": cell, "method": method, "ablation": ablation, "seed": seed, **kept, **sizes}
+    record = {"cell": cell, "method": method, "ablation": ablation, "seed": seed, **kept, **sizes}
+    return record | ({"detectors": detector_figures(trained.run, trial)} if detectors else {})
+
+
+def detector_figures(run: LoadedRun, trial: Trial) -> dict[str, float]:
+    """Return the AUROC of every detector on the test images, by its name and what it was fitted on."""
+    found = compare_detectors(run, trial.train, [trial.test], trial.test.labels == FOREIGN)
+    return {
+        f"{result.name} ({result.fitted_on})": round(result.figures["auroc"], 4)
+        for result in found
+        if not result.problem
+    }
 
 
 def main() -> None:
@@ -117,6 +129,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["standard", "cross-fit"])
     parser.add_argument("--ablations", nargs="+", default=[""], choices=list(ABLATIONS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--detectors", action="store_true", help="measure every detector on the trained networks, too")
     parser.add_argument("--held-out", action="store_true", help="choose on training images that are held out")
     args = parser.parse_args()
     lines = args.out.read_text(encoding="utf-8").splitlines() if args.out.exists() else []
@@ -130,7 +143,7 @@ def main() -> None:
                 for ablation in args.ablations:
                     if (cell, method, ablation, seed) in done or (ablation and method != "cross-fit"):
                         continue
-                    record = measure(cell, method, ablation, seed, trial)
+                    record = measure(cell, method, ablation, seed, trial, args.detectors)
                     with args.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(record) + "\n")
                     print(json.dumps(record), flush=True)
