@@ -16,7 +16,7 @@ from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
 import lond.frozen.read
-from lond.audit.run import Audit, AuditSettings, audit
+from lond.audit.run import BEYOND_TABLE, Audit, AuditSettings, audit
 from lond.audit.table import read_audit
 from lond.data import images
 from lond.data.options import ReadOptions
@@ -249,6 +249,13 @@ def test_a_whole_network_can_be_trained_instead(train: str, tmp_path: Path) -> N
     config = json.loads((tmp_path / "heads" / "model" / "config.json").read_text())
     assert config["net"]["backbone"] == {"scratch": "seven-layer", "finetune": "efficientnet-lite0"}[train]
     assert config["net"]["pretrained"] == (train == "finetune")
+
+
+def test_labels_that_say_nothing_are_noted() -> None:
+    random = np.random.default_rng(0)
+    features, labels = random.normal(size=(160, 8)).astype(np.float32), random.integers(0, 8, 160)
+    found = audit((features, labels), settings=AuditSettings(map="none"))
+    assert BEYOND_TABLE in found.summary["notes"] and not found.counts["foreign"]
 
 
 def test_the_trained_heads_look_at_new_images(folder: Path, tmp_path: Path) -> None:

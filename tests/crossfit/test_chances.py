@@ -60,7 +60,7 @@ def test_a_suggestion_is_as_sure_as_the_label_is_wrong_and_others_are_unlikely(f
 def test_an_image_is_foreign_or_wrong_or_neither() -> None:
     likely = torch.tensor([[0.1, 0.2, 0.7], [0.45, 0.45, 0.1], [0.6, 0.3, 0.1], [0.0, 0.5, 0.5], [0.39, 0.01, 0.6]])
     assert called_foreign(likely).tolist() == [True, False, False, False, False]
-    assert called_wrong(likely).tolist() == [False, True, False, True, False]
+    assert called_wrong(likely, called_foreign(likely)).tolist() == [False, True, False, True, False]
     assert FOREIGN_FROM >= 0.5 and DOUBTED_FROM <= 0.5
 
 

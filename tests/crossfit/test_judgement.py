@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -38,6 +40,18 @@ def test_foreign_images_are_likelier_foreign_than_others() -> None:
     likely = judge_labels(features, given, 4).chances[:, 2]
     pairs = likely[true < 0][:, None] > likely[true >= 0][None]
     assert pairs.float().mean() > 0.8
+
+
+def test_nothing_is_called_foreign_where_labels_say_nothing() -> None:
+    features, labels, _ = world(classes=8)
+    random = torch.randint(0, 8, labels.shape, generator=torch.Generator().manual_seed(0))
+    judged, lost = judge_labels(features, labels, 8), judge_labels(features, random, 8)
+    assert not judged.beyond_table and lost.beyond_table
+    certain = torch.tensor([0.0, 0.0, 1.0]).expand_as(lost.chances)
+    nearly = torch.tensor([0.0, 0.01, 0.99]).expand_as(lost.chances)
+    assert not replace(lost, chances=nearly).foreign.any()
+    assert replace(lost, chances=nearly).wrong.all() and replace(lost, chances=certain).foreign.all()
+    assert replace(judged, chances=nearly).foreign.all() and not replace(judged, chances=nearly).wrong.any()
 
 
 def test_targets_sum_to_what_is_not_foreign() -> None:

@@ -43,6 +43,12 @@ from lond.types import Samples
 
 NOWHERE = (math.nan, math.nan)
 
+BEYOND_TABLE = (
+    "the labels fit the images so badly that all probabilities are rough, and no image is called foreign; "
+    "check how the labels were made, or give features that fit the images better"
+)
+"""Note on a set whose labels say too little."""
+
 
 @dataclass(frozen=True)
 class AuditSettings:
@@ -193,6 +199,8 @@ def _audit(
     recall = learned.judgement.evidence.near.recall
     if recall < 1:
         notes = [*notes, f"neighbours were searched by cells, which finds about {100 * recall:.1f} % of them"]
+    if learned.judgement.beyond_table:
+        notes = [*notes, BEYOND_TABLE]
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         found.table(at, verdicts) if odd is None else replace(found.table(at, verdicts), quality=odd.names),

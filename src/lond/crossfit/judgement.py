@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lond.crossfit.chances import (
     CLEAN,
+    MOST_DISAGREEMENT,
     OUTSIDE,
     WRONG,
     ChanceTable,
@@ -50,14 +51,20 @@ class Judgement:
     decided: Tensor | None = None
 
     @property
+    def beyond_table(self) -> bool:
+        """Whether models contradict far more labels than in the sets that the table was fitted on."""
+        return self.evidence.whole["disagreement"] > MOST_DISAGREEMENT
+
+    @property
     def foreign(self) -> Tensor:
-        """Which images ``(N,)`` are called foreign."""
-        return called_foreign(self.chances)
+        """Which images ``(N,)`` are called foreign; beyond the table only those that a person called so."""
+        called = called_foreign(self.chances)
+        return called & (self.chances[:, OUTSIDE] == 1) if self.beyond_table else called
 
     @property
     def wrong(self) -> Tensor:
         """Which labels ``(N,)`` are called wrong; none where there is no label."""
-        return called_wrong(self.chances) & (self.labels >= 0)
+        return called_wrong(self.chances, self.foreign) & (self.labels >= 0)
 
     @cached_property
     def targets(self) -> Tensor:
