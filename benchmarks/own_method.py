@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ def measure(cell: str, method: str, ablation: str, seed: int, trial: Trial, dete
     figures = evaluate_predictions(trained.run.predict(trial.test), trial.test.labels)
     metrics = trained.result.metrics
     kept = {key: round(float(value), 4) for key, value in figures.items()}
-    sizes = {key: round(float(metrics[key]), 4) for key in metrics if key.endswith(("precision", "recall"))}
+    qualities = {key: float(metrics[key]) for key in metrics if key.endswith(("precision", "recall"))}
+    sizes = {key: round(value, 4) for key, value in qualities.items() if math.isfinite(value)}
     record = {"cell": cell, "method": method, "ablation": ablation, "seed": seed, **kept, **sizes}
     return record | ({"detectors": detector_figures(trained.run, trial)} if detectors else {})
 

@@ -1,7 +1,4 @@
-"""Write the stored figures of methods and detectors on frozen features into docs/results.md.
-
-python -m benchmarks.own_method_table
-"""
+"""Write the stored figures of methods and detectors on frozen features into docs/results.md."""
 
 from __future__ import annotations
 
@@ -39,11 +36,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def method_table(lines: Sequence[dict[str, Any]]) -> str:
     """Return one row per method, the most accurate on the first cell first."""
+    whole = [line for line in lines if not line["ablation"]]
     found = {
-        (method, cell): [
-            line for line in lines if (line["method"], line["cell"], line["ablation"]) == (method, cell, "")
-        ]
-        for method in {line["method"] for line in lines}
+        (method, cell): [line for line in whole if (line["method"], line["cell"]) == (method, cell)]
+        for method in {line["method"] for line in whole}
         for cell in CELLS
     }
 
@@ -61,8 +57,10 @@ def detector_table(lines: Sequence[dict[str, Any]]) -> str:
     by_cell = {line["cell"]: line["detectors"] for line in lines}
     cells = [cell for cell in CELLS if cell in by_cell]
     names = sorted(by_cell[cells[0]], key=lambda name: -statistics.fmean(by_cell[cell][name] for cell in cells))
-    rows = [[f"`{name.split(' ')[0]}`", name.split("(")[1][:-1], *(f"{100 * by_cell[cell][name]:.1f}" for cell in cells)]
-            for name in names]  # fmt: skip
+    rows = []
+    for name in names:
+        detector, fitted_on = name.removesuffix(")").split(" (")
+        rows.append([f"`{detector}`", fitted_on, *(f"{100 * by_cell[cell][name]:.1f}" for cell in cells)])
     return table(["detector", "fitted on", *(CELLS[cell] for cell in cells)], rows)
 
 
