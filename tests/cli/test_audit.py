@@ -30,10 +30,10 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     assert "mislabelled" in out
     assert "estimated wrong labels" in out
     assert "red/broken.png" in out
-    assert out.rstrip().endswith("audit.html")
+    assert f"page:  {result / 'audit.html'}" in out and f"model: {result / 'heads' / 'model'}" in out
     assert {"audit.csv", "audit.html", "summary.json"} <= {path.name for path in result.iterdir()}
 
-    code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4, "--foreign", 0.7)
+    code, out, _ = lond("apply", result, "--confidence", 0.4, "--foreign", 0.7)
     assert code == 0
     assert "nothing was written" in out
     code, out, _ = lond("apply", result / "audit.csv", "--confidence", 0.4, "--out", tmp_path / "new.csv", "--write")
@@ -41,7 +41,14 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     with (tmp_path / "new.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert any(row["label"] != row["given_label"] for row in rows)
-    assert "--root says what they start from" in out
+    assert "--root says" not in out, "the audit remembers its folder"
+    assert all((tmp_path / row["path"]).is_file() for row in rows)
+    (result / "summary.json").rename(tmp_path / "summary.json")
+    code, out, _ = lond("apply", result / "audit.csv", "--out", tmp_path / "lost.csv", "--write")
+    assert code == 0 and "--root says what they start from" in out
+    code, _, error = lond("apply", result / "audit.csv", "--out", tmp_path / "links", "--write")
+    assert code == 2 and "needs --root" in error
+    (tmp_path / "summary.json").rename(result / "summary.json")
     rooted = ["--out", tmp_path / "rooted.csv", "--write", "--root"]
     code, out, _ = lond("apply", result / "audit.csv", *rooted, images)
     assert code == 0 and "--root says" not in out

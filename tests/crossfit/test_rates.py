@@ -6,10 +6,18 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
-from lond.crossfit.rates import QUANTILE, doubt_in, rate_of
+from lond.crossfit import rates
+from lond.crossfit.chances import Spread
+from lond.crossfit.rates import QUANTILE, EstimatedRate, doubt_in
 
 EXACT = ((0.0, 0.0), (0.0, 0.0))
+
+
+def rate_of(chances: Tensor, spread: Spread) -> EstimatedRate:
+    """Return the rate of images on which nobody decided."""
+    return rates.rate_of(chances, spread, torch.ones(len(chances), dtype=torch.bool))
 
 
 def test_without_doubt_about_the_noise_only_chance_is_left() -> None:
@@ -51,3 +59,15 @@ def test_intervals_hold_the_truth_where_probabilities_are_right() -> None:
         rate = rate_of(likely, EXACT)
         held += rate.low <= true <= rate.high
     assert held / 400 > 0.92
+
+
+def test_what_a_person_decided_is_certain() -> None:
+    """Of ten images three are foreign for sure and three surely not; four are open with a chance of one half."""
+    chances = torch.tensor([1.0] * 3 + [0.0] * 3 + [0.5] * 4)
+    undecided = torch.tensor([False] * 6 + [True] * 4)
+    wide = ((9.0, 0.0), (9.0, 0.0))
+    assert rates.rate_of(chances, wide, undecided) == pytest.approx((0.5, 0.3, 0.7))
+    alone = rate_of(chances[6:], EXACT)
+    found = rates.rate_of(chances, EXACT, undecided)
+    assert found == pytest.approx((0.5, 0.3 + 0.4 * alone.low, 0.3 + 0.4 * alone.high))
+    assert rates.rate_of(chances[:6], wide, undecided[:6]) == (0.5, 0.5, 0.5)

@@ -13,7 +13,7 @@ from lond.audit.contents import AuditContents
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
-from lond.audit.saved import picture_of_file, read_page, read_summary, writable
+from lond.audit.saved import SUMMARY, picture_of_file, read_page, read_summary, writable
 from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
 from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
@@ -28,8 +28,6 @@ PAGE = "audit.html"
 TABLE = "audit.csv"
 PARQUET = "audit.parquet"
 PARTS = "audit-parts"
-SUMMARY = "summary.json"
-
 PARTS_FROM = 200_000
 """Images of a table beyond which it is written in parts."""
 

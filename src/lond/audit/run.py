@@ -207,7 +207,7 @@ def _audit(
         samples.class_names,
         found.summary(verdicts, notes, leaks)
         | {"quality": {} if odd is None else odd.summary()}
-        | {"settings": to_dict(used), "map": map_facts(settings, cache)}
+        | {"settings": to_dict(used), "map": map_facts(settings, cache), "source": samples.origin}
         | ({} if look is None else {"second_look": second_look_facts(look, folder)}),
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],

@@ -28,6 +28,21 @@ _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', 
 _SHEET = re.compile(r'<script type="text/plain" id="sheet-\d+">([A-Za-z0-9+/=]*)</script>')
 _THUMBNAIL = 96
 
+SUMMARY = "summary.json"
+"""Name of the summary in the folder of an audit."""
+
+
+def audited_folder(table: Path) -> Path | None:
+    """Return the folder of images that an audit was made of, by the summary beside its table; None if it is not there.
+
+    Examples:
+        >>> audited_folder(Path("nowhere/audit.csv")) is None
+        True
+    """
+    summary = table.parent / SUMMARY
+    source = read_json(summary).get("source") if summary.is_file() else None
+    return Path(source) if isinstance(source, str) and source and Path(source).is_dir() else None
+
 
 @dataclass
 class SavedPage:

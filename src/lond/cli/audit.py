@@ -111,32 +111,39 @@ def audit(
         # The first process audits; the others only help it to read.
         read_own_shard(source, beside, features, settings.extractor, runtime, features=embeddings is None)
         return
-    with (
-        chosen_cluster(on, ray_address) as cluster,
-        recorded(logs or (), folder, "audit"),
-        overall("audit", lines=True) as work,
-    ):
-        found = run_audit(
-            source,
-            test=test or None,
-            embeddings=embeddings,
-            decisions=decisions,
-            settings=settings,
-            cache=features,
-            folder=folder / "heads",
-            runtime=runtime,
-            progress=work.part,
-            spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
-        )
-        work.begin("writing the page")
-        written = found.save(folder, max_page_bytes=settings.max_page_bytes)
+    try:
+        with (
+            chosen_cluster(on, ray_address) as cluster,
+            recorded(logs or (), folder, "audit"),
+            overall("audit", lines=True) as work,
+        ):
+            found = run_audit(
+                source,
+                test=test or None,
+                embeddings=embeddings,
+                decisions=decisions,
+                settings=settings,
+                cache=features,
+                folder=folder / "heads",
+                runtime=runtime,
+                progress=work.part,
+                spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
+            )
+            work.begin("writing the page")
+            written = found.save(folder, max_page_bytes=settings.max_page_bytes)
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on with what was read and trained")
+        raise typer.Exit(130) from None
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
     look = found.summary.get("second_look")
     if look:
         say(f"second look: {look['decided']} decided images taken as truth; model: {folder / 'heads' / look['model']}")
+    else:
+        say(f"model: {folder / 'heads' / 'model'}, for lond predict and lond export")
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
+    say(f"decide on the page, then: lond apply {folder} --decisions decisions.csv --out corrected --write")
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
@@ -152,7 +159,9 @@ def apply(
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
     link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
     confidence: Annotated[float, typer.Option(help="Least confidence of a label that is changed.")] = 0.5,
-    foreign: Annotated[float, typer.Option(help="Least chance to be foreign of an image that is left out.")] = 0.5,
+    foreign: Annotated[
+        float, typer.Option(help="Least chance to be foreign of an image that is left out; lower leaves out more.")
+    ] = 0.65,
     keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Leave foreign images in.")] = False,
     drop_undecided: Annotated[
         bool, typer.Option("--drop-undecided", help="Leave out what the audit is not sure about.")
@@ -168,10 +177,19 @@ def apply(
     from lond.audit.correct.apply import plan_corrections, write_corrected_csv, write_link_tree
     from lond.audit.correct.decisions import read_decisions, read_not_copies
     from lond.audit.correct.link_tree import CLASSES
+    from lond.audit.result import TABLE
+    from lond.audit.saved import audited_folder
     from lond.audit.table import read_audit
 
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
+    for file in (table, *([decisions] if decisions else [])):
+        if not file.exists():
+            raise ConfigError(f"there is no file {file}")
+    table = table / TABLE if (table / TABLE).is_file() else table
+    root = root or audited_folder(table)
+    if write and save is not None and save.suffix != ".csv" and root is None:
+        raise ConfigError("a folder of links needs --root, the folder that was audited")
     judged = read_audit(table)
     plan = plan_corrections(
         judged,
@@ -186,15 +204,13 @@ def apply(
     )
     out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
     if not write or save is None:
-        out.print("nothing was written; add --out and --write to do so")
+        out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
         return
     if save.suffix == ".csv":
         write_corrected_csv(save, plan, root, allow_outside=allow_outside)
         if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):
             _note("the paths in it do not lead to files from where it lies; --root says what they start from")
-    elif root is None:
-        raise ConfigError("a folder of links needs --root, the folder that was audited")
-    else:
+    elif root is not None:
         links: Any = link  # the user's word, checked there
         tree = write_link_tree(save, plan, root, link=links, allow_outside=allow_outside)
         if any(name != folder for name, folder in tree.folders.items()):

@@ -63,11 +63,29 @@ COMMANDS = (
     *(train, evaluate, predict, calibrate, export, detect, compare, demo),
     *(audit, apply, audit_export, audit_import, results, reproduce),
 )
+SHORT_HELP = {
+    "train": "Train on your own data or on a benchmark.",
+    "evaluate": "Measure a trained run on labelled images.",
+    "predict": "Classify new images with a trained run.",
+    "calibrate": "Set a run's threshold by checked images.",
+    "export": "Write a run as ONNX, PyTorch program or weights.",
+    "detect": "Compare detectors of foreign images on a run.",
+    "compare": "Train several methods and compare them.",
+    "demo": "Compare methods on noisy digits, and audit them.",
+    "audit": "Find wrong labels and foreign images.",
+    "apply": "Show or make the corrected set of an audit.",
+    "audit_export": "Write an audit for another tool.",
+    "audit_import": "Read decisions made in another tool.",
+    "results": "Show, compare and add stored results.",
+    "reproduce": "Run tables and figures of the paper.",
+}
+"""Command -> one line that fits a terminal of 80 columns."""
+
 for command in COMMANDS:
-    app.command()(command)
+    app.command(short_help=SHORT_HELP[command.__name__])(command)
 
 
-@app.command("list")
+@app.command("list", short_help="List presets, methods, detectors and backbones.")
 def list_names() -> None:
     """List presets, methods, detectors, backbones and benchmarks; those of other packages with their package."""
     from importlib.metadata import entry_points

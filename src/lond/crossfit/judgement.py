@@ -21,6 +21,7 @@ from lond.crossfit.chances import (
     confidence,
     load_table,
 )
+from lond.crossfit.decided import UNDECIDED
 from lond.crossfit.evidence import LabelEvidence, gather
 from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
@@ -93,7 +94,10 @@ class Judgement:
             return {}
         part = self.chances[chosen]
         kinds = {"wrong": part[:, WRONG], "foreign": part[:, OUTSIDE], "either": 1 - part[:, CLEAN]}
-        return {kind: rate_of(values, self.table.spread[kind]) for kind, values in kinds.items()}
+        open_ones = torch.ones(len(part), dtype=torch.bool)
+        if self.decided is not None:
+            open_ones = self.decided[chosen] == UNDECIDED
+        return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in kinds.items()}
 
 
 def judge_labels(

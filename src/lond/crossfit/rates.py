@@ -21,17 +21,21 @@ class EstimatedRate(NamedTuple):
     high: float
 
 
-def rate_of(chances: Tensor, spread: Spread) -> EstimatedRate:
+def rate_of(chances: Tensor, spread: Spread, open_ones: Tensor) -> EstimatedRate:
     """Return the mean of probabilities ``(N,)``, N >= 1, as a rate.
 
     The interval holds what chance leaves open, and how far rates were off on sets whose truth is known (``spread``):
-    which noise a set has cannot be known from the set alone.
+    which noise a set has cannot be known from the set alone. Only ``open_ones`` ``(N,)`` are in doubt; the others, on
+    which a person decided, count as they are.
     """
-    exact = chances.double()
-    mean, doubt = float(exact.mean()), doubt_in(exact)
-    luck = QUANTILE * doubt / math.sqrt(len(chances))
-    below, above = (math.hypot(max(0.0, offset + slope * doubt), luck) for offset, slope in spread)
-    return EstimatedRate(mean, max(0.0, mean - below), min(1.0, mean + above))
+    exact, known = chances.double(), chances[~open_ones].double()
+    mean, sure, share = float(exact.mean()), float(known.sum()) / len(exact), float(open_ones.double().mean())
+    if not share:
+        return EstimatedRate(mean, mean, mean)
+    doubt = doubt_in(exact[open_ones])
+    luck = QUANTILE * doubt / math.sqrt(int(open_ones.sum()))
+    below, above = (share * math.hypot(max(0.0, offset + slope * doubt), luck) for offset, slope in spread)
+    return EstimatedRate(mean, max(sure, mean - below), min(sure + share, mean + above))
 
 
 def doubt_in(chances: Tensor) -> float:

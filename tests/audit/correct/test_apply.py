@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv
+from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.plan import Action, CorrectionPlan
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
+from lond.crossfit.chances import FOREIGN_FROM
 from lond.data.options import ReadOptions
 from lond.data.read.tables import read_table
 from lond.errors import ConfigError, DataError
@@ -80,6 +81,22 @@ def test_without_evidence_nothing_is_done() -> None:
         {"id": "c", "label": "cat", "verdict": "foreign"},
     )
     assert actions(plan_corrections(table, min_confidence=0, min_foreign=0)) == dict.fromkeys("abc", "cat")
+
+
+def test_a_lower_chance_leaves_out_more_whatever_the_verdict() -> None:
+    assert CALLED_FOREIGN == FOREIGN_FROM
+    rows = [
+        {"id": "a", "label": "cat", "verdict": "clean", "foreign_score": 0.6, "confidence": 0.4},
+        {"id": "b", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "foreign_score": 0.3},
+        {"id": "c", "label": "cat", "verdict": "foreign", "foreign_score": 0.7, "confidence": 0.7},
+        {"id": "d", "label": "cat", "verdict": "clean", "foreign_score": 0.9, "confidence": 0.1},
+        {"id": "e", "label": "cat", "verdict": "clean", "foreign_score": 0.6, "p_value": 0.5},
+    ]
+    table = table_of(*rows)
+    assert actions(plan_corrections(table)) == {**dict.fromkeys("abde", "cat"), "c": "-"}
+    left_out = {**dict.fromkeys("bde", "cat"), "a": "-", "c": "-"}
+    assert actions(plan_corrections(table, min_foreign=0.5)) == left_out
+    assert actions(plan_corrections(table, min_foreign=0.5, drop_foreign=False)) == dict.fromkeys("abcde", "cat")
 
 
 @pytest.mark.parametrize("choice", list(Choice))
@@ -161,7 +178,7 @@ def test_plan_counts_and_describes() -> None:
     text = str(plan)
     assert text == plan.describe()
     assert text.startswith("5 of 9 images stay, 1 of them under another label; 4 are left out")
-    for part in ("unreadable", "duplicate conflict", "chance at least 0.5", "confidence at least 0.5", "cat -> dog"):
+    for part in ("unreadable", "duplicate conflict", "chance at least 0.65", "confidence at least 0.5", "cat -> dog"):
         assert part in text
     assert "lose all" not in text
 

@@ -31,6 +31,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+CALLED_FOREIGN = 0.65
+"""Chance to be foreign from which on an audit calls an image so."""
+
+
 @dataclass(frozen=True)
 class _Rules:
     """What is done about images that nobody decided on; see ``plan_corrections``."""
@@ -47,7 +51,7 @@ def plan_corrections(
     *,
     min_confidence: float = 0.5,
     drop_foreign: bool = True,
-    min_foreign: float = 0.5,
+    min_foreign: float = CALLED_FOREIGN,
     keep_undecided: bool = True,
     drop_copies: bool = False,
     allow_new_labels: bool = False,
@@ -62,7 +66,7 @@ def plan_corrections(
         decisions: id -> decision, from ``read_decisions``.
         min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
         drop_foreign: whether foreign images are left out; otherwise they keep their label.
-        min_foreign: least chance to be foreign at which an image with that verdict is left out.
+        min_foreign: least chance to be foreign of an image that is left out; below the usual 0.65 whatever its verdict.
         keep_undecided: whether images stay, as they are, of which the audit is not sure enough, and unlabelled ones.
         drop_copies: whether only one stays of images that repeat each other (``duplicate_of``).
         allow_new_labels: whether a person may give labels that the table does not know.
@@ -238,6 +242,9 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
 
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
+    judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
+    if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
+        return _image(row, Action.LEAVE_OUT, f"perhaps foreign (chance at least {rules.min_foreign:g})")
     if verdict == Verdict.CLEAN:
         return _image(row, Action.KEEP, "no doubt about the label")
     if verdict in (Verdict.UNREADABLE, Verdict.DUPLICATE_CONFLICT):
@@ -258,6 +265,15 @@ def _chance_foreign(row: dict[str, Any]) -> float:
     """Return how likely an image called foreign is so; older audits tell a p-value instead."""
     chance: float = 1 - row["p_value"] if math.isnan(row["confidence"]) else row["confidence"]
     return chance
+
+
+def _perhaps_foreign(row: dict[str, Any]) -> float:
+    """Return how likely an image that was not called foreign is so; NaN in older audits, which tell p-values.
+
+    What reaches the usual chance and was not called foreign was spared on purpose.
+    """
+    chance: float = row["foreign_score"]
+    return chance if math.isnan(row["p_value"]) and chance < CALLED_FOREIGN else math.nan
 
 
 def _without_copies(
