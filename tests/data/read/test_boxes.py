@@ -82,6 +82,7 @@ def test_files_that_are_not_coco(tmp_path: Path, changes: dict[str, Any]) -> Non
 
 
 def test_yolo_boxes_are_images_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
     folder = yolo(tmp_path / "set")
     samples = load(folder, options=OPTIONS)
     assert samples.ids == ("images/train/one.png#1", "images/train/one.png#3")
@@ -92,6 +93,7 @@ def test_yolo_boxes_are_images_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_other_order_of_folders_and_a_list_of_names(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
     scene(tmp_path / "train" / "images" / "one.png")
     (tmp_path / "train" / "labels").mkdir()
     (tmp_path / "train" / "labels" / "one.txt").write_text("0 0.2 0.3 0.2 0.4\n1 0.6 0.7 0.2 0.4\n")
@@ -101,6 +103,7 @@ def test_the_other_order_of_folders_and_a_list_of_names(tmp_path: Path) -> None:
 
 
 def test_spoilt_yolo_files(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
     folder = yolo(tmp_path / "set")
     (folder / "labels" / "train" / "one.txt").write_text("9 0.2 0.3 0.2 0.4\n")
     with pytest.raises(DataError, match="is no box"):
