@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from lond.crossfit import evidence, opinions
+from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.crossfit.evidence import (
     best_other,
     class_ranks,
@@ -103,6 +104,18 @@ def test_images_without_a_label_are_judged_but_not_learned_from() -> None:
     assert found.label[::6].equal(true[::6])
     assert not found.image["differs"][::6].any()
     assert found.whole["per_class"] == pytest.approx(math.log(50 / 3))
+
+
+def test_images_called_foreign_teach_no_class() -> None:
+    """Were they taught as any one class, it would matter which class has which number."""
+    features, true = clusters()
+    folds = torch.arange(60) // 3 % 5
+    decided = torch.full_like(true, UNDECIDED)
+    decided[::4] = NO_CLASS
+    found = gather(features, true, 3, folds, decided=decided)
+    renamed = gather(features, (true + 1) % 3, 3, folds, decided=decided)
+    for name, column in found.image.items():
+        assert torch.allclose(renamed.image[name], column, atol=1e-4), name
 
 
 def test_a_sample_has_as_many_of_each_class_as_there_are() -> None:

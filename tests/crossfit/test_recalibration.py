@@ -36,6 +36,30 @@ def test_the_fit_is_the_penalised_optimum(kinds: int) -> None:
     assert np.allclose(found.numpy(), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("truth_kind", ["half clean", "all foreign", "swapped"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_fit_holds_where_sure_chances_are_wrong(truth_kind: str, seed: int) -> None:
+    """Whole Newton steps go in circles here; at the optimum the slope is 0."""
+    random = np.random.default_rng(seed)
+    chance = torch.tensor(random.dirichlet([0.2, 0.2, 0.2], size=30)).clamp_min(1e-6)
+    logs = chance.log()
+    inputs = torch.stack([torch.ones(30), logs[:, 1] - logs[:, 0], logs[:, 2] - logs[:, 0]], dim=1)
+    likeliest = chance.argmax(dim=1)
+    truths = {
+        "half clean": torch.where(torch.arange(30) % 2 == 0, likeliest, CLEAN),
+        "all foreign": torch.full((30,), OUTSIDE),
+        "swapped": (likeliest + 1) % 3,
+    }
+    start, caution = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).double(), torch.tensor([2.0, 4.0, 4.0]).double()
+    found = fit_near(inputs, truths[truth_kind], start, caution).double().requires_grad_()
+    logits = torch.cat([torch.zeros(30, 1), inputs @ found], dim=1)
+    loss = torch.nn.functional.cross_entropy(logits, truths[truth_kind], reduction="sum")
+    loss = loss + (caution[:, None] * (found - start).square()).sum() / 2
+    (slope,) = torch.autograd.grad(loss, found)
+    # Coefficients are rounded to single precision, and the curvature is in the hundreds.
+    assert float(slope.abs().max()) < 1e-3
+
+
 def test_without_decisions_nothing_moves() -> None:
     start = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
     assert torch.equal(fit_near(torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), start, torch.ones(2)), start)

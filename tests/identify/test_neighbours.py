@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import identify as ref
 
+from lond.identify import neighbour_cells
 from lond.identify import neighbours as module
 from lond.identify.neighbours import nearest_neighbours
 
@@ -183,3 +184,15 @@ def test_beyond_a_size_cells_are_compared(
     assert found.first(2).recall == found.recall and plain.recall == 1
     assert include_self or not (found.indices == torch.arange(600)[:, None]).any()
     np.testing.assert_allclose(found.similarities, (bank @ bank.T).gather(1, found.indices), atol=1e-6)
+
+
+def test_recall_by_cells_is_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point surely finds itself; with one neighbour that would hide half of what is missed."""
+    bank = unit(3000, 12).float()
+    plain = nearest_neighbours(bank, 1, include_self=False)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(neighbour_cells, "SAMPLE", 3000)
+    found = nearest_neighbours(bank, 1, include_self=False)
+    hits = float((found.indices == plain.indices).float().mean())
+    assert hits < 0.9
+    assert found.recall == pytest.approx(hits, abs=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from lond.errors import ConfigError
 from lond.methods import CrossFit, CrossFitSettings, Task
 from lond.methods.cross_fit import foreign_score, opinion_of, partition_of, sharpened
 from lond.nets import build_backbone
-from lond.types import Batch, Clock, Samples
+from lond.types import FOREIGN, Batch, Clock, Samples
 
 
 def on_features(samples: Samples, **changes: Any) -> tuple[CrossFit, Any]:
@@ -81,6 +82,17 @@ def test_own_targets_mix_the_averaged_network_with_what_was_judged(share: float)
         prior = method.teacher(values)[1].softmax(dim=1)
     own = posterior(prior, samples.labels, opinion.confusion, opinion.foreign_rate)
     assert torch.allclose(method.targets, share * own + (1 - share) * opinion.targets, atol=1e-6)
+
+
+def test_what_a_person_marked_foreign_stays_so_whatever_the_network_says() -> None:
+    samples = clouds()
+    labels = samples.labels.clone()
+    labels[:4] = FOREIGN
+    method, survey = on_features(replace(samples, labels=labels), own_opinion=1.0)
+    for epoch in (0, 1):
+        method.before_epoch(epoch, survey)
+        assert method.targets[:4, -1].tolist() == [1.0] * 4
+        assert method.partition is not None and method.partition.open[:4].all()
 
 
 def test_an_opinion_is_a_mean_of_two() -> None:

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 import torch
+import torch.nn.functional as F
 from processes.threads import run_together
 from torch import Tensor, nn
 
@@ -47,6 +48,19 @@ def test_batch_norm_is_that_of_the_whole_batch(name: str, processes: int) -> Non
         averaged = torch.stack([own[key].double() for own in found]).mean(dim=0)
         assert torch.allclose(averaged, wanted.double(), rtol=1e-4, atol=1e-4), key
     assert all(torch.equal(own["out"], found[0]["out"]) for own in found)
+
+
+def test_a_bias_without_a_weight_has_its_gradient() -> None:
+    inputs = torch.randn(6, 2, generator=torch.Generator().manual_seed(0))
+
+    def work(_rank: int) -> Tensor | None:
+        bias = torch.ones(2, requires_grad=True)
+        (out,) = by_rows(lambda rows: (F.batch_norm(rows, None, None, None, bias, training=True),), inputs)
+        out.square().sum().backward()
+        return bias.grad
+
+    gradients = [own for own in run_together(2, work) if own is not None]
+    assert torch.allclose(torch.stack(gradients).mean(dim=0), work(0), atol=1e-4)
 
 
 def test_evaluation_takes_the_running_statistics() -> None:

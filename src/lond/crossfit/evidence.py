@@ -105,7 +105,8 @@ def gather(
     learned = spread_over_classes(taught, classes, HEAD_IMAGES) if is_large else torch.arange(len(labels))
 
     def trained(name: str, amounts: Tensor) -> Heads:
-        targets = LabelTargets(taught[learned], amounts[learned], classes)
+        # Images that a person called foreign count in the one-vs-all heads only: here they have no class to teach.
+        targets = LabelTargets(taught[learned], (amounts * labelled)[learned], classes)
         return stages.heads(name, lambda: fit_softmax(features[learned], targets, folds[learned], with_last=False))
 
     near = stages.neighbours(lambda: nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False))

@@ -5,6 +5,7 @@ Each fit begins at the chances as they are and is drawn back to them, so that a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -23,7 +24,10 @@ FEWEST_FOREIGN = 3
 """Decided foreign images from which on a head learns to know more of them."""
 
 STEPS = 30
-"""Newton's steps of a fit, each of at most 1 in every coefficient."""
+"""Newton's steps of a fit, each as long as it lowers the loss."""
+
+SMALLEST_SHARE = 1e-6
+"""Share of a step below which there is nothing left to gain."""
 
 
 def truth_of(labels: Tensor, decided: Tensor) -> Tensor:
@@ -44,6 +48,11 @@ def fit_near(inputs: Tensor, truth: Tensor, start: Tensor, caution: Tensor) -> T
     inputs, start, caution = inputs.double(), start.double(), caution.double()
     width, kinds = start.shape
     actual = F.one_hot(truth, kinds + 1).double()[:, 1:]
+
+    def loss(at: Tensor) -> float:
+        missed = F.cross_entropy(F.pad(inputs @ at, (1, 0)), truth, reduction="sum")
+        return float(missed + (caution[:, None] * (at - start).square()).sum() / 2)
+
     found = start.clone()
     for _ in range(STEPS):
         said = torch.softmax(F.pad(inputs @ found, (1, 0)), dim=1)[:, 1:]
@@ -51,8 +60,22 @@ def fit_near(inputs: Tensor, truth: Tensor, start: Tensor, caution: Tensor) -> T
         spread = torch.diag_embed(said) - said[:, :, None] * said[:, None, :]
         curve = torch.einsum("mi,mkl,mj->kilj", inputs, spread, inputs).reshape(kinds * width, kinds * width)
         curve = curve + torch.diag(caution.repeat(kinds))
-        found = found + torch.linalg.solve(curve, slope.T.reshape(-1)).reshape(kinds, width).T.clamp(-1, 1)
+        change = torch.linalg.solve(curve, slope.T.reshape(-1)).reshape(kinds, width).T
+        found = found + _share_that_helps(loss, found, change, float((slope * change).sum())) * change
     return found.float()
+
+
+def _share_that_helps(loss: Callable[[Tensor], float], at: Tensor, change: Tensor, gain: float) -> float:
+    """Return the largest of 1, 1/2, 1/4, ... of a change that lowers the loss as it promises, or 0 (Armijo's rule).
+
+    Whole steps go in circles where chances close to 0 or 1 turn out wrong.
+    """
+    before, share = loss(at), 1.0
+    while loss(at + share * change) > before - 1e-4 * share * gain:
+        share /= 2
+        if share < SMALLEST_SHARE:
+            return 0.0
+    return share
 
 
 def foreign_odds(features: Tensor, found: LabelEvidence, labels: Tensor, decided: Tensor, folds: Tensor) -> Tensor:

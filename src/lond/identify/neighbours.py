@@ -93,12 +93,14 @@ def _found(bank: Tensor, points: Tensor, k: int, own_start: int | None) -> tuple
 
 def _by_cells(bank: Tensor, k: int, skip_self: bool) -> Neighbours:
     found = cell_neighbours(bank, k + int(skip_self), _exact)
+    # Every point finds itself, which must not count where it is no neighbour.
+    recall = max(0.0, (found.recall * (k + 1) - 1) / k) if skip_self else found.recall
     _logger.info(
         "neighbours of %s points by cells: each compared with %d of %d, recall %.3f on a sample",
-        f"{len(bank):,}", found.compared, found.cells, found.recall,
+        f"{len(bank):,}", found.compared, found.cells, recall,
     )  # fmt: skip
     near = found.indices, found.similarities
-    return Neighbours(*(_without_self(*near) if skip_self else near), found.recall)
+    return Neighbours(*(_without_self(*near) if skip_self else near), recall)
 
 
 def _exact(bank: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:

@@ -155,7 +155,9 @@ class CrossFit(Method):
             return opinion.targets
         (prior,) = survey(lambda images: (F.softmax(self.teacher(images)[1].float(), dim=1),))
         own = posterior(prior.cpu(), self.labels.cpu(), opinion.confusion, opinion.foreign_rate)
-        return share * own + (1 - share) * opinion.targets
+        mixed = share * own + (1 - share) * opinion.targets
+        # What a person marked is known, whatever the network thinks of it.
+        return torch.where((self.labels.cpu() == FOREIGN)[:, None], opinion.targets, mixed)
 
     # Once a step
 

@@ -118,7 +118,7 @@ class _SharedBatchNorm(torch.autograd.Function):
         group: ProcessGroup,
     ) -> Tensor:
         ctx.save_for_backward(inputs, weight, mean, (variance + eps).rsqrt())
-        ctx.count, ctx.group, ctx.has_bias = count, group, bias is not None
+        ctx.count, ctx.group, ctx.bias_type = count, group, None if bias is None else bias.dtype
         # PyTorch's own function with these statistics, so that rounding is the same, too.
         kind = torch.float64 if inputs.dtype == torch.float64 else torch.float32
         return F.batch_norm(inputs, mean.to(kind), variance.to(kind), weight, bias, False, 0.0, eps)
@@ -136,7 +136,9 @@ class _SharedBatchNorm(torch.autograd.Function):
             factor = scale if weight is None else scale * weight
             of_inputs = ((slope - first - unit * second) * factor.view(shape)).to(inputs.dtype)
         if weight is not None:
-            of_weight, of_bias = sums[1].to(weight.dtype), sums[0].to(weight.dtype) if ctx.has_bias else None
+            of_weight = sums[1].to(weight.dtype)
+        if ctx.bias_type is not None:
+            of_bias = sums[0].to(ctx.bias_type)
         return of_inputs, of_weight, of_bias, None, None, None, None, None
 
 
