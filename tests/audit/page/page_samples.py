@@ -97,6 +97,13 @@ def make_table(rows: int, *, seed: int = 0, names: tuple[str, ...] = ()) -> Audi
     )
 
 
+def doubtful(table: AuditTable) -> list[bool]:
+    """Return which images the page takes for doubts, (N,)."""
+    doubts = ("mislabelled", "foreign", "duplicate conflict")
+    pairs = zip(table.verdict, table.confidence, strict=True)
+    return [verdict in doubts or (verdict == "clean" and confidence < 0.5) for verdict, confidence in pairs]
+
+
 def make_positions(table: AuditTable, *, seed: int = 0) -> list[tuple[float, float]]:
     """Return one cloud a class, with the foreign images between them."""
     random = np.random.default_rng(seed)

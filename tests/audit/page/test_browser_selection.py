@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit.page.page_samples import CLASSES, make_page, make_table
+from audit.page.page_samples import CLASSES, doubtful, make_page, make_table
 from audit.page.page_visits import ROWS, written
 
 pytestmark = pytest.mark.slow
@@ -144,9 +144,10 @@ def test_accepting_leaves_images_without_a_suggestion_undecided(visit: Any, usua
 def test_what_is_filtered_out_is_no_longer_selected(visit: Any, usual: Path) -> None:
     seen, table = visit(usual), make_table(ROWS)
     seen.page.click("#select-shown")
-    assert selected(seen) == sum(verdict in DOUBTS for verdict in table.verdict)
+    assert selected(seen) == sum(doubtful(table))
     seen.page.locator("#chips .chip", has_text="mislabelled").click()
-    assert selected(seen) == sum(verdict in DOUBTS[1:] for verdict in table.verdict)
+    kept = [doubt and verdict != "mislabelled" for doubt, verdict in zip(doubtful(table), table.verdict, strict=True)]
+    assert selected(seen) == sum(kept)
 
 
 def test_reset_restores_the_start(visit: Any, usual: Path) -> None:
@@ -173,8 +174,8 @@ def test_needs_a_look_first_follows_the_order_of_the_table(visit: Any, usual: Pa
 
     seen, table = visit(usual), make_table(ROWS)
     order = [row for row in need_order(table) if table.verdict[row] in DOUBTS[:2]][:8]
-    for conflict in seen.page.locator("#chips .chip", has_text="duplicate").all():
-        conflict.click()
+    for name in ("duplicate", "unsure"):
+        seen.page.locator("#chips .chip", has_text=name).click()
     assert [label.split(",")[0] for label in seen.tiles()[:8]] == [table.id[row].split("/")[1] for row in order]
 
 

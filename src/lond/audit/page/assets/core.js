@@ -77,7 +77,7 @@ const count = (value, one, many = `${one}s`) => `${number.format(value)} ${value
 const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–");
 const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
 // Never round up to certainty.
-const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, Math.round(1000 * share) / 10)} %` : "–");
+const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, 100 * share).toFixed(1)} %` : "–");
 
 // Audits of version 0.1 have p-values: no probability of being foreign, so never shown as a share of sureness.
 const twoDigits = (value) => Number(value.toPrecision(2));
@@ -87,12 +87,31 @@ function strength(row) {
   const p = scores.p_value[row];
   return p < 0.001 ? "p < 0.001" : `p ${twoDigits(p)}`;
 }
+function ofWhat(row) {
+  if (verdict[row] === FOREIGN) return "chance of being foreign";
+  return verdict[row] === CLEAN ? "chance that the label is right" : "confidence of the suggested label";
+}
 function strengthInWords(row) {
   if (!Number.isFinite(scores.sureness[row])) return "";
-  if (!isJudgedByP(row)) return `${verdict[row] === FOREIGN ? "chance of being foreign" : "confidence of the suggested label"} ${sure(scores.sureness[row])}`;
+  if (!isJudgedByP(row)) return `${ofWhat(row)} ${sure(scores.sureness[row])}`;
   const p = scores.p_value[row];
   return `${strength(row)}: as high a score in ${p < 0.001 ? "less than 0.1" : twoDigits(100 * p)} % of known images`;
 }
+
+// Called clean, because no other verdict is sure enough, and yet likelier not to be.
+const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN && scores.confidence[row] < 0.5 ? 1 : 0));
+const unsureCount = isUnsureClean.reduce((sum, isUnsure) => sum + isUnsure, 0);
+// Scores of version 0.1 are no chances.
+const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
+// What such an image may be rather than clean: [words, chance], or null.
+function perhaps(row) {
+  if (!isUnsureClean[row]) return null;
+  const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
+  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps mislabelled", wrong[row]]]
+    .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
+  return likeliest || ["unsure", confidence[row]];
+}
+const perhapsInWords = (row) => { const found = perhaps(row); return found && found[0] !== "unsure" ? `${found[0]} ${sure(found[1])}` : ""; };
 
 // Text of strangers, made harmless to look at: what cannot be seen becomes visible, what is too long loses its middle.
 function show(text, limit = 160) {

@@ -10,10 +10,11 @@ const done = [];
 const undone = [];
 let decided = 0;
 let decidedFlagged = 0;
-// The same verdicts that the list shows at first.
+// The same images that the list shows at first.
 const DOUBTS = ["mislabelled", "foreign", "duplicate conflict"];
 const isDoubt = verdictNames.map((name) => DOUBTS.includes(name));
-const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), 0);
+const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), unsureCount);
+const DOUBTS_MEAN = "Doubts are the images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %.";
 const STORAGE_KEY = `lond-audit:${payload.key}`;
 let storageWorks = true;
 let saveTimer = 0;
@@ -34,7 +35,7 @@ function finalLabel(row) {
     case ACCEPT: return proposedLabel(row);
     case RELABEL: return chosen[row];
     case MARK_FOREIGN: return NONE;
-    default: return given[row];
+    default: return verdict[row] === UNREADABLE ? NONE : given[row];
   }
 }
 
@@ -59,7 +60,7 @@ function put(row, { code, to, alone }) {
   apart[row] = alone;
   const change = isDecided(row) - before;
   decided += change;
-  if (isDoubt[verdict[row]]) decidedFlagged += change;
+  if (isDoubt[verdict[row]] || isUnsureClean[row]) decidedFlagged += change;
 }
 
 const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row] });

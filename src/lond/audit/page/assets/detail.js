@@ -2,11 +2,11 @@
 
 const detail = $("detail");
 const SCORE_NAMES = {
-  confidence: ["Confidence", "of the suggested label"],
+  confidence: ["Confidence", ""],
+  foreign_score: ["Foreign score", "chance that it belongs to no class"],
+  wrong_score: ["Wrong score", "chance that the label is wrong"],
   neighbour_margin: ["Neighbour margin", "how far the neighbours support the given label"],
   negative_margin: ["Negative margin", "how far the classifier stands behind it"],
-  wrong_score: ["Wrong score", "chance that the label is wrong"],
-  foreign_score: ["Foreign score", "chance that it belongs to no class"],
   p_value: ["p-value", "share of known images with as high a score"],
 };
 let groupByRoot = null;
@@ -31,6 +31,7 @@ function choiceOfLabel(row) {
     make("option", { value: "", text: "Another label…" }),
     ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
   select.value = decisions[row] === RELABEL ? String(chosen[row]) : "";
+  select.classList.toggle("chosen", decisions[row] === RELABEL);
   select.addEventListener("change", () => select.value !== "" && decideRow(row, RELABEL, Number(select.value)));
   return select;
 }
@@ -41,13 +42,17 @@ function actionButtons(row) {
     onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
   }, make("span", { text }), make("kbd", { text: key }));
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button("Accept", "A", ACCEPT, "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
+    button("Accept", "A", ACCEPT, decisions[row] ? "" : "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
 }
+
+const CHANCES = ["confidence", "foreign_score", "wrong_score"];
+const scoreText = (name, row) => (CHANCES.includes(name) && (name === "confidence" || hasChances(row)) ? sure(scores[name][row]) : figure(scores[name][row]));
 
 function scoreTable(row) {
   const body = make("tbody");
   for (const [name, [title, means]] of Object.entries(SCORE_NAMES)) {
-    body.append(make("tr", {}, make("th", { scope: "row" }, term(title), make("small", { text: means })), make("td", { text: figure(scores[name][row]) })));
+    if (name === "p_value" && hasChances(row)) continue;
+    body.append(make("tr", {}, make("th", { scope: "row" }, term(title), make("small", { text: name === "confidence" ? ofWhat(row).replace("confidence ", "") : means })), make("td", { text: scoreText(name, row) })));
   }
   return make("table", { class: "scores" }, make("caption", { class: "hidden", text: "Scores" }), body);
 }
@@ -59,12 +64,14 @@ function verdictLine(row) {
   const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
-    make("span", { text: styleOf(verdictOf(row)).means }));
+    make("span", { text: perhapsInWords(row) || (isUnsureClean[row] ? explanationOf("unsure") : styleOf(verdictOf(row)).means) }));
   if (Number.isFinite(scores.sureness[row])) {
     const short = isJudgedByP(row) ? strength(row) : `confidence ${strength(row)}`;
     verdictText.append(make("span", { class: "number", text: short, title: strengthInWords(row) }));
   }
-  return [verdictText, labelsLine];
+  const chances = ["foreign_score", "wrong_score"].filter((name) => Number.isFinite(scores[name][row]))
+    .map((name) => make("span", {}, term(SCORE_NAMES[name][0]), ` ${scoreText(name, row)}`));
+  return [verdictText, labelsLine, ...(chances.length ? [make("p", { class: "chances" }, ...chances)] : [])];
 }
 
 function renderDetail() {

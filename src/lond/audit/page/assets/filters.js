@@ -1,8 +1,8 @@
 // Which images are shown, in which order and in which groups.
 
-const NO_FILTER = { verdicts: new Set(), given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
+const NO_FILTER = { verdicts: new Set(), unsure: false, given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
 // What the page begins with, and returns to on reset: the doubts, those first that most need a look.
-const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && counts[code])) };
+const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && counts[code])), unsure: unsureCount > 0 };
 const START_ARRANGEMENT = { sort: "need", group: "" };
 const filter = { ...NO_FILTER };
 const arrangement = { ...START_ARRANGEMENT };
@@ -11,7 +11,8 @@ let searchable = null;
 let pathRank = null;
 
 function matches(row, words) {
-  if (filter.verdicts.size && !filter.verdicts.has(verdict[row])) return false;
+  const isAsked = filter.verdicts.has(verdict[row]) || (filter.unsure && isUnsureClean[row]);
+  if ((filter.verdicts.size || filter.unsure) && !isAsked) return false;
   if (filter.given !== "" && given[row] !== Number(filter.given)) return false;
   if (filter.suggested !== "" && suggested[row] !== Number(filter.suggested)) return false;
   if (filter.quality && !(qualityBits[row] & filter.quality)) return false;
@@ -106,7 +107,7 @@ function refresh() {
     else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
   }
   $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
-  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + (filter.sureness > 0) + (filter.quality > 0) + (filter.range !== null);
+  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + filter.unsure + (filter.sureness > 0) + (filter.quality > 0) + (filter.range !== null);
   $("filters-active").textContent = active ? `(${active} active)` : "";
   $("open-bulk").disabled = !found.length;
   keepView();
@@ -129,7 +130,7 @@ function takeChoices(kept) {
 // What an empty gallery should say.
 function emptyText() {
   if (!N) return "The table has no images.";
-  const only = [...filter.verdicts];
+  const only = filter.unsure ? [] : [...filter.verdicts];
   if (only.length === 1 && !counts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
   if (only.length && only.every((code) => !counts[code])) return "No image got one of these verdicts.";
   if (filter.decision === "undecided") return "Nothing undecided is left here.";
@@ -144,7 +145,7 @@ function setFilter(changes, thenRefresh = true) {
   if ("text" in changes) $("filter-text").value = filter.text;
   $("filter-sureness").value = Math.round(100 * filter.sureness);
   $("sureness-text").textContent = filter.sureness ? percent(filter.sureness) : "any";
-  for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(filter.verdicts.has(Number(chip.dataset.code))));
+  for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(chip.id === "unsure-chip" ? filter.unsure : filter.verdicts.has(Number(chip.dataset.code))));
   for (const chip of $("quality-chips").children) if (chip.dataset.bit) chip.setAttribute("aria-pressed", String((filter.quality & Number(chip.dataset.bit)) > 0));
   showRange();
   if (thenRefresh) refresh();
@@ -205,6 +206,11 @@ function setUpFilters() {
         setFilter({ verdicts });
       },
     }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(counts[code]) })));
+  }
+  if (unsureCount) {
+    $("chips").append(make("button", {
+      id: "unsure-chip", class: "chip", "aria-pressed": "false", title: explanationOf("unsure"), onclick: () => setFilter({ unsure: !filter.unsure }),
+    }, markOf("unsure"), make("span", { text: "unsure" }), make("span", { class: "number", text: number.format(unsureCount) })));
   }
   fillQualityChips();
   $("range-chip").addEventListener("click", () => setFilter({ range: null }));

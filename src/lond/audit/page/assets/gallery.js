@@ -5,6 +5,8 @@ const board = $("canvas");
 const GAP = 10;
 const HEADING = 44;
 const CAPTION = 78;
+// What messages at the bottom of the window cover; the current image stays above it.
+const MESSAGE = 64;
 const tiles = new Map();
 const headings = new Map();
 let layout = { columns: 1, side: 120, blocks: [], height: 0 };
@@ -22,7 +24,7 @@ function measure() {
     return block;
   });
   layout = { columns: columnsThatFit, side, blocks, height: y };
-  board.style.height = `${y}px`;
+  board.style.height = `${y + MESSAGE}px`;
   board.style.setProperty("--caption", `${CAPTION}px`);
 }
 
@@ -96,11 +98,15 @@ const change = (row) => {
 function tileLabel(row) {
   const [from, to] = change(row);
   const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
+  if (perhapsInWords(row)) parts.push(perhapsInWords(row));
   if (Number.isFinite(scores.sureness[row])) parts.push(strengthInWords(row));
   parts.push(...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
   return parts.join(", ");
 }
+
+// "No" to a verdict that doubts the label says that the label is right.
+const codeOfNo = (row) => (given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT);
 
 function makeTile(place) {
   const row = state.view[place];
@@ -111,21 +117,23 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), perhapsInWords(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const [fact, chance] = perhaps(row) ?? [styleOf(verdictOf(row)).short ?? verdictOf(row), null];
+  const no = codeOfNo(row);
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
         make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: styleOf(verdictOf(row)).short ?? verdictOf(row) }),
-        make("span", { class: "number", text: strength(row) }))),
+      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
+        make("span", { class: "number", text: chance === null ? strength(row) : sure(chance) }))),
     make("span", { class: "stamp" }));
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
-      make("button", { tabindex: "-1", class: "yes", "aria-label": "Accept", title: "Accept (A)", text: "✓", onclick: () => decideRow(row, ACCEPT) }),
-      make("button", { tabindex: "-1", class: "no", "aria-label": "Reject", title: "Reject (R)", text: "✕", onclick: () => decideRow(row, REJECT) })));
+      make("button", { tabindex: "-1", class: "yes", "aria-label": "Accept", title: verdict[row] === CLEAN ? "Accept (A): the label is right" : "Accept (A)", text: "✓", onclick: () => decideRow(row, ACCEPT) }),
+      make("button", { tabindex: "-1", class: "no", "aria-label": no === KEEP ? "Keep label" : "Reject", title: no === KEEP ? "Keep label: it is right (G). If you are not sure, press R to skip." : "Reject (R): not sure, skip", text: "✕", onclick: () => decideRow(row, no) })));
   tile.row = row;
   updateTile(tile);
   return tile;
@@ -149,6 +157,8 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === ACCEPT));
+  tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === codeOfNo(row)));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
@@ -182,7 +192,8 @@ function focusCurrent() {
 
 function reveal(place) {
   const { y } = cornerOf(place);
-  const bottom = y + layout.side + CAPTION + GAP;
+  const card = layout.side + CAPTION + GAP;
+  const bottom = y + card + Math.max(0, Math.min(MESSAGE, gallery.clientHeight - card - HEADING));
   const top = y - (placeIsFirstLine(place) ? HEADING : GAP);
   if (top < gallery.scrollTop) gallery.scrollTop = Math.max(0, top);
   else if (bottom > gallery.scrollTop + gallery.clientHeight) gallery.scrollTop = bottom - gallery.clientHeight;
@@ -229,12 +240,13 @@ function moveLine(direction) {
 }
 
 const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign", "Label kept"];
-const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "The verdict is wrong: leave the image as it is", "", "It belongs to no class: leave it out", "The given label is right"];
+const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "Not sure, skip: the image stays as it is, and teaches nothing when the set is judged again", "", "It belongs to no class: leave it out", "The given label is right, and counts as truth when the set is judged again"];
 
 function decideRow(row, code, label = NONE) {
   settleFilters();
   if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
-  const outcome = code === RELABEL ? labelName(label) : code === ACCEPT ? proposal(row) : code === REJECT || code === KEEP ? `stays ${labelName(given[row])}` : "";
+  const stays = code === REJECT || code === KEEP || (code === ACCEPT && verdict[row] === CLEAN);
+  const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
   const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;
   decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) {

@@ -20,6 +20,7 @@ function keptView() {
       ...kept,
       filter: {
         given: text("given"), suggested: text("suggested"), decision: text("decision"), text: text("text"),
+        unsure: kept.filter.unsure === true && unsureCount > 0,
         sureness: least > 0 && least <= 1 ? least : 0,
         quality: qualityNames.reduce((bits, name, bit) => bits | ((kept.filter.quality || []).includes(name) ? 1 << bit : 0), 0),
         range: scores[kept.filter.range?.score] && kept.filter.range.high > kept.filter.range.low ? kept.filter.range : null,

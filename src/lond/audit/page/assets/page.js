@@ -2,8 +2,8 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject it: the image stays as it is"],
-  ["G", "keep: the given label is right"], ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
+  ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
 ];
@@ -49,7 +49,7 @@ function setUpTabs() {
 
 function showProgress() {
   $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
-  $("progress-text").title = "Doubts are the images judged mislabelled, foreign or duplicate conflict. Decisions on other images count under Decisions.";
+  $("progress-text").title = `${DOUBTS_MEAN} Decisions on other images count under Decisions.`;
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;

@@ -50,7 +50,8 @@ function rateSection() {
     make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", {}, " ", ...amongWords(among)))),
     interval(rateIn(rates, kind), colour), rateText(rateIn(rates, kind)));
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
-  const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."), overall);
+  const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."),
+    make("p", { class: "lead", text: "Verdicts name images that are likelier than not; the estimate also counts the chances of all the others." }), overall);
   if (byGiven.length) section.append(rateTable(byGiven));
   return section;
 }

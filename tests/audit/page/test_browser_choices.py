@@ -1,0 +1,118 @@
+"""What a person chooses from on the page: which images are doubts, what the buttons say, and what follows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit.page.page_samples import CLASSES, make_page, make_table
+from audit.page.page_visits import written
+
+from lond.audit.page.write import ReviewPage
+
+pytestmark = pytest.mark.slow
+
+VERDICTS = ("clean", "clean", "clean", "foreign", "mislabelled", "unreadable")
+
+
+def few() -> ReviewPage:
+    """Return six images with chances: two unsure ones that were called clean, and a sure one."""
+    table = replace(
+        make_table(6),
+        verdict=VERDICTS,
+        label=("cat",) * 6,
+        suggested_label=("cat", "cat", "cat", "", "dog", ""),
+        confidence=(0.3, 0.45, 0.97, 0.8, 0.7, math.nan),
+        foreign_score=(0.63, 0.05, 0.01, 0.8, 0.1, math.nan),
+        wrong_score=(0.07, 0.5, 0.02, 0.15, 0.75, math.nan),
+        p_value=(math.nan,) * 6,
+        duplicate_of=("",) * 6,
+        copy=("",) * 6,
+    )
+    return ReviewPage("Few", table, CLASSES, {}, None, lambda row: None)
+
+
+@pytest.fixture
+def seen(visit: Any, tmp_path: Path) -> Any:
+    return visit(written(tmp_path, few()))
+
+
+def test_an_unsure_clean_image_is_a_doubt_and_says_what_it_may_be(seen: Any) -> None:
+    assert seen.text("#shown") == "4 of 6 images" and seen.text("#progress-text") == "0 of 4 doubts decided"
+    assert seen.text("#unsure-chip .number") == "2"
+    facts = [" ".join(seen.text(f'.tile[aria-posinset="{place}"] .facts').split()) for place in (1, 2)]
+    assert facts == ["● perhaps foreign 63.0 %", "● perhaps mislabelled 50.0 %"]
+    seen.choose(0)
+    assert "perhaps foreign 63.0 %" in seen.text("#detail .verdict") and "agrees" not in seen.text("#detail")
+    seen.page.keyboard.press("g")
+    assert seen.text("#progress-text") == "1 of 4 doubts decided"
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert seen.text("#shown") == "4 of 6 images"
+    seen.page.click("#unsure-chip")
+    assert seen.text("#shown") == "2 of 6 images"
+
+
+def test_no_on_a_card_keeps_the_label_and_r_skips(seen: Any) -> None:
+    place = next(at for at, label in enumerate(seen.tiles()) if "mislabelled, given" in label)
+    tile = seen.page.locator(f'.tile[aria-posinset="{place + 1}"]')
+    tile.hover()
+    assert tile.locator(".no").get_attribute("title").startswith("Keep label: it is right")
+    tile.locator(".no").click()
+    assert "label kept: cat" in seen.tiles()[place]
+    assert tile.locator(".no").get_attribute("aria-pressed") == "true"
+    seen.choose(place)
+    seen.page.keyboard.press("r")
+    assert "rejected" in seen.tiles()[place]
+    assert "teaches nothing" in seen.page.get_attribute('#detail [data-action="reject"]', "title")
+    assert "counts as truth" in seen.page.get_attribute('#detail [data-action="keep"]', "title")
+
+
+def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
+    seen.page.evaluate("document.querySelector('#move-on').checked = false")
+    seen.choose(0)
+    colour = "(name) => getComputedStyle(document.querySelector(`#detail [data-action=${name}]`)).backgroundColor"
+    filled = seen.page.evaluate(colour, "accept")
+    seen.page.keyboard.press("f")
+    seen.page.mouse.move(5, 5)
+    found = {name: seen.page.evaluate(colour, name) == filled for name in ("accept", "reject", "keep", "foreign")}
+    assert found == {"accept": False, "reject": False, "keep": False, "foreign": True}
+
+
+def test_decisions_come_first_and_lead_to_the_next_commands(seen: Any) -> None:
+    seen.choose(0)
+    seen.page.keyboard.press("g")
+    rows = seen.download()[1]
+    assert [row["new_label"] for row in rows] == ["cat"] * 5 + [""]
+    seen.page.click("#open-decisions")
+    assert seen.page.locator("#decisions .solid").get_attribute("id") == "download-decided"
+    assert "lond audit SOURCE --decisions decisions.csv" in seen.text(".commands")
+    with seen.page.expect_download() as waiting:
+        seen.page.click("#download-decided")
+    assert waiting.value.suggested_filename == "decisions.csv"
+
+
+def test_panel_gives_chances_as_percentages(seen: Any) -> None:
+    place = next(at for at, label in enumerate(seen.tiles()) if ", foreign, given" in label)
+    seen.choose(place)
+    assert seen.text("#detail .chances").split("\n")[0].startswith("Foreign score 80.0 %")
+    text = seen.text("#detail")
+    assert "suggested label" not in text and "p-value" not in text and "15.0 %" in text
+
+
+def test_a_message_leaves_the_current_caption_in_sight(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    for place in range(12):
+        seen.page.keyboard.press("j" if place % 2 else "ArrowDown")
+        seen.page.keyboard.press("r")
+        seen.page.wait_for_timeout(250)
+        caption = seen.page.locator(".tile.current .caption").bounding_box()
+        assert caption["y"] + caption["height"] <= seen.page.locator("#toast").bounding_box()["y"]
+
+
+def test_overview_says_why_estimates_exceed_verdicts(visit: Any, tmp_path: Path) -> None:
+    seen = visit(written(tmp_path, make_page(60)), "overview")
+    assert "the estimate also counts the chances of all the others" in seen.text("#panel-overview")
