@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import os
 import subprocess
 import sys
@@ -186,7 +187,8 @@ def _rows(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _middle(places: list[float]) -> float:
-    return sum(places) / len(places) if places else 0.5
+    # The sum must not depend on the order of a set: rooms that stand level would change places.
+    return math.fsum(places) / len(places) if places else 0.5
 
 
 def _line(start: tuple[float, float], end: tuple[float, float]) -> str:
