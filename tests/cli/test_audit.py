@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
+from lond.cli.audit import _print_summary
 from lond.frozen import read as features
 
 Call = Callable[..., tuple[int, str, str]]
@@ -75,3 +77,21 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_p
     assert code == 2
     assert named in error
     assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("called", "told"), [(1, True), (9, False)])
+def test_more_foreign_images_than_are_called_so_are_told(
+    called: int, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Found:
+        title, counts = "Audit", {"foreign": called}
+        summary: ClassVar[dict[str, Any]] = {
+            "counts": {"foreign": called}, "rates": {"foreign": {"estimate": 0.1, "low": 0.0, "high": 0.3}},
+            "problems": [], "notes": [], "leaks": [],
+        }  # fmt: skip
+
+        def __len__(self) -> int:
+            return 200
+
+    _print_summary(Found())  # type: ignore[arg-type]
+    assert ("sort all images by foreign score" in capsys.readouterr().out) is told

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Files that could not be used, of which this many are printed."""
 
+FEW_FOREIGN = 5
+"""Images by which the estimate must exceed twice what was called foreign to be worth a line."""
+
 VAGUE = 50
 """Points between the ends of an interval from which on it tells nothing."""
 
@@ -139,9 +142,9 @@ def audit(
     _print_summary(found)
     look = found.summary.get("second_look")
     if look:
-        say(f"second look: {look['decided']} decided images taken as truth; model: {folder / 'heads' / look['model']}")
-    else:
-        say(f"model: {folder / 'heads' / 'model'}, for lond predict and lond export")
+        say(f"second look: {look['decided']} decided images taken as truth")
+    model = look["model"] if look else "model"
+    say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
     say(f"decide on the page, then: lond apply {folder} --decisions decisions.csv --out corrected --write")
 
@@ -231,6 +234,9 @@ def _print_summary(found: Audit) -> None:
             low, high = 100 * share["low"], 100 * share["high"]
             doubt = "; too few images to tell" if high - low > VAGUE else ""
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
+    share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
+    if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
+        say("more images are foreign than are called so; on the page, sort all images by foreign score")
     problems = found.summary["problems"]
     notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
     if len(problems) > SHOWN:
