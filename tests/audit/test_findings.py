@@ -39,7 +39,9 @@ def found() -> Findings:
     near = Neighbours(torch.zeros(5, 1, dtype=torch.long), torch.zeros(5, 1))
     opinions: Any = SimpleNamespace(near=near, shares=lambda rows: likely[rows], members=lambda rows: likely[rows])
     best = likely.max(dim=1)
-    evidence = LabelEvidence({}, {}, label, 1 - label, best.indices, best.values, torch.ones(5), opinions)
+    evidence = LabelEvidence(
+        {}, {"disagreement": 0.2}, label, 1 - label, best.indices, best.values, torch.ones(5), opinions
+    )
     sure = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.95])
     preparation = Preparation(torch.zeros(2), None)
     judgement = Judgement(own, evidence, chances, sure, torch.zeros(5, 2), preparation, label, load_table())
