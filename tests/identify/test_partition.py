@@ -15,6 +15,7 @@ from reference import identify as ref
 
 from lond.errors import ConfigError, DataError
 from lond.identify import neighbours as neighbours_module
+from lond.identify.neighbour_margin import neighbour_margin
 from lond.identify.partition import IdentifySettings, identify, sample_weights, uniformly_clean
 from lond.losses import jensen_shannon_to_label
 from lond.types import UNLABELLED, Partition
@@ -44,8 +45,8 @@ def check_partition(partition: Partition, labels: np.ndarray) -> None:
     assert w.isfinite().all()
     assert (w[partition.clean] == 1).all()
     assert (w[partition.open] == 0).all()
-    assert ((w[partition.closed] > 0) & (w[partition.closed] <= 1)).all()
-    if partition.closed.any():
+    assert ((w[partition.closed] >= 0) & (w[partition.closed] <= 1)).all()
+    if w[partition.closed].any():
         assert w[partition.closed].max() == 1
     given = torch.as_tensor(labels)
     kept = (given >= 0) & ~partition.closed
@@ -82,6 +83,21 @@ def test_equals_reference(case: dict, rows: int, classes: int, missing: float) -
         np.testing.assert_array_equal(getattr(got, name), expected[name], err_msg=name)
     for name in ("weights", "neighbour_margin", "negative_margin"):
         np.testing.assert_allclose(getattr(got, name), expected[name], atol=2e-6, err_msg=name)
+
+
+def test_weights_where_all_neighbours_are_sure_of_another_class() -> None:
+    closed = torch.tensor([False, True, True])
+    assert sample_weights(torch.tensor([1.0, -1.0, 0.0]), ~closed, closed).tolist() == [1, 0, 1]
+    assert sample_weights(torch.tensor([1.0, -1.0, -1.0]), ~closed, closed).tolist() == [1, 0, 0]
+
+
+def test_version_0_1_0_clipped_the_weights() -> None:
+    votes = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    assert neighbour_margin(votes, torch.tensor([1, 0]), 1, clip=False).tolist() == [-1, -1]
+    assert neighbour_margin(votes, torch.tensor([1, 0]), 1).tolist() == pytest.approx([-0.99, -0.99])
+    labels, positives, embeddings = random_case(60, 3)
+    new, old = (identify(labels, positives**4, embeddings, SMALL, clip_weights=clip) for clip in (False, True))
+    assert (new.weights <= old.weights + 1e-6).all() and not torch.equal(new.weights, old.weights)
 
 
 def test_by_hand() -> None:

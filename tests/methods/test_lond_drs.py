@@ -13,7 +13,7 @@ import torch
 from methods.prepared import CLASSES, noisy_samples, prepared, seeded, survey_images
 from methods.tiny import first_batches, lond_settings, survey_of, tiny_lond, tiny_samples, tiny_trainer
 from reference import lond_drs as ref
-from torch import Tensor
+from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.identify import IdentifySettings
@@ -118,8 +118,8 @@ def test_robust_step_equals_the_loops(refine: bool, concentration: float) -> Non
     )
     expected["consistency"] = ref.consistency(forward, *split_views(batches["trusted"]))
     assert means(terms) == pytest.approx(expected, rel=3e-5)
-    # One epoch and a quarter after a warm-up of one, over a ramp of two.
-    assert terms["pseudo_label"].weight == pytest.approx(1.25 / 2)
+    # One epoch and a quarter after a warm-up of one, over a ramp of two that rises once an epoch.
+    assert terms["pseudo_label"].weight == 1 / 2
     assert {name: term.weight for name, term in terms.items() if name != "pseudo_label"} == {
         "one_vs_all": 1.0,
         "prototype": 1.0,
@@ -149,6 +149,31 @@ def test_prototypes_start_at_the_mean_clean_embedding() -> None:
     embeddings = survey_of(method, samples)(method._describe)[0].double().numpy()
     expected = ref.start_prototypes(embeddings, samples.labels.tolist(), method.partition.clean.tolist(), CLASSES)
     assert np.allclose(method.net.prototypes.detach(), expected, atol=1e-5)
+
+
+def test_version_0_1_0_started_from_unit_prototypes_and_usual_heads() -> None:
+    first, _, _ = prepared(details="0.1.0")
+    assert torch.allclose(first.net.prototypes.norm(dim=1), torch.ones(CLASSES), atol=1e-6)
+    assert all(bool(p.any()) for p in tiny_lond(noisy_samples(), details="0.1.0").net.ova_head[-1].parameters())
+
+
+def test_heads_start_from_kaimings_weights_and_no_bias() -> None:
+    net = tiny_lond(noisy_samples(), embedding_size=512).net
+    for head in (net.ova_head, net.projection_head):
+        layers = [layer for layer in head.modules() if isinstance(layer, nn.Linear)]
+        assert len(layers) == 2 and not any(bool(layer.bias.any()) for layer in layers)
+    last = net.projection_head[-1]
+    assert float(last.weight.detach().std()) == pytest.approx((2 / last.in_features) ** 0.5, rel=0.05)
+
+
+def test_a_group_of_one_image_shares_the_statistics_of_the_others() -> None:
+    method, samples, _ = prepared()
+    method.train()
+    images = survey_images(samples)
+    alone, others = images[:1], images[1:6]
+    assert torch.equal(method._outputs([alone, others]).ova_logits, method.net(images[:6]).ova_logits)
+    apart = method._outputs([images[:3], others]).embedding
+    assert torch.equal(apart, torch.cat([method.net(images[:3]).embedding, method.net(others).embedding]))
 
 
 # Gradients
@@ -268,14 +293,15 @@ def test_without_refining_or_closed_samples_no_target_pass_is_made() -> None:
     batches = first_batches(samples, phase)
     method.step("robust", batches, Clock(2), seeded())
     sizes = {name: len(batch.labels) for name, batch in batches.items()}
-    assert passes == [2 * sizes["clean"], 2 * sizes["trusted"], 2 * sizes["all"]]
+    assert passes == [sizes[name] for name in ("clean", "clean", "all", "all", "trusted", "trusted")]
 
 
 @pytest.mark.parametrize(
     ("clock", "ramp", "expected"),
     [
         (Clock(5), 4, 0.0),
-        (Clock(5, 1, 2), 4, 0.125),
+        (Clock(5, 1, 2), 4, 0.0),
+        (Clock(6, 1, 2), 4, 0.25),
         (Clock(7), 4, 0.5),
         (Clock(9), 4, 1.0),
         (Clock(40), 4, 1.0),
@@ -321,7 +347,7 @@ PARTITIONS: dict[str, Rule] = {
 def test_odd_partitions_train(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = noisy_samples(33)
     monkeypatch.setattr(
-        lond_drs, "identify", lambda *_: partition_of(*PARTITIONS[name](torch.arange(33)), samples=samples)
+        lond_drs, "identify", lambda *_, **__: partition_of(*PARTITIONS[name](torch.arange(33)), samples=samples)
     )
     trainer = tiny_trainer(samples, epochs=2)
     record = trainer.run().history[-1]

@@ -129,9 +129,9 @@ def consistency(forward: Forward, weak: Sequence[np.ndarray], strong: Sequence[n
 def start_prototypes(
     embeddings: np.ndarray, labels: Sequence[int], trusted: Sequence[bool], classes: int
 ) -> np.ndarray:
-    """The mean embedding of each class's trusted samples, of unit length."""
+    """The mean embedding of each class's trusted samples."""
     rows = []
     for c in range(classes):
         members = [z for z, y, good in zip(embeddings, labels, trusted, strict=True) if y == c and good]
         rows.append([mean([z[e] for z in members]) for e in range(embeddings.shape[1])])
-    return unit_rows(np.array(rows))
+    return np.array(rows)

@@ -34,7 +34,9 @@ class Choices:
 
 
 RELEASED = Choices()
-OURS = Choices(passes_apart=False, positives_twice=False, ramp_by_epoch=False)
+OURS = Choices(positives_twice=False)
+FIRST = Choices(passes_apart=False, positives_twice=False, ramp_by_epoch=False)
+"""Those of version 0.1.0."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,14 @@ def test_momentum_of_sgd_and_the_rate_of_the_constant_epochs() -> None:
     assert optimiser.param_groups[0]["momentum"] == 0.5
 
 
+def test_late_cosine_is_one_epoch_behind() -> None:
+    late, usual = (OptimiserSettings(plan=plan, constant_epochs=2) for plan in ("late-cosine", "cosine"))
+    rates = [learning_rate(epoch, 6, late) for epoch in range(6)]
+    assert rates[:3] == [0.05] * 3
+    assert rates[3:] == pytest.approx([learning_rate(epoch, 6, usual) for epoch in range(2, 5)])
+    assert rates[4] == pytest.approx((0.05 + 5e-5) / 2)
+
+
 def test_step_and_constant_by_hand() -> None:
     step = OptimiserSettings(plan="step", learning_rate=1.0, milestones=(3, 4))
     assert [learning_rate(epoch, 6, step) for epoch in range(6)] == pytest.approx([1, 1, 1, 0.1, 0.01, 0.01])
@@ -66,7 +74,7 @@ def test_step_and_constant_by_hand() -> None:
     assert {learning_rate(epoch, 8, OptimiserSettings(plan="constant")) for epoch in range(8)} == {0.05}
 
 
-@pytest.mark.parametrize("plan", ["cosine", "linear"])
+@pytest.mark.parametrize("plan", ["cosine", "late-cosine", "linear"])
 @pytest.mark.parametrize(("epochs", "constant"), [(1, 0), (5, 0), (5, 5), (5, 50), (6, 5)])
 def test_short_runs(plan: str, epochs: int, constant: int) -> None:
     settings = OptimiserSettings(plan=plan, constant_epochs=constant)

@@ -31,13 +31,14 @@ def neighbour_labels(neighbours: Neighbours, positives: Tensor, temperature: flo
     return labels / labels.sum(dim=1, keepdim=True).clamp_min(torch.finfo(labels.dtype).tiny)
 
 
-def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int) -> Tensor:
+def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip: bool = True) -> Tensor:
     """Return ``clip(q[y], .01, .99) - mean of the K largest q[c], c != y`` (Eq. 8).
 
     Args:
         neighbour_label: ``(N, C)`` distributions q.
         labels: ``(N,)`` given labels; a negative one (unlabelled) has q[y] = 0.
         top: K; capped by the number of other classes.
+        clip: False = take q[y] as it is, as the weights of Eq. 12 do.
 
     Returns:
         ``(N,)`` margins; the larger, the more likely is the label right.
@@ -48,7 +49,8 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int) -> Tenso
     """
     labelled = labels >= 0
     column = labels.clamp_min(0).unsqueeze(1)
-    given = torch.where(labelled, neighbour_label.gather(1, column).squeeze(1), 0.0).clamp(0.01, 0.99)
+    given = torch.where(labelled, neighbour_label.gather(1, column).squeeze(1), 0.0)
+    given = given.clamp(0.01, 0.99) if clip else given
     removed = torch.zeros_like(neighbour_label, dtype=torch.bool).scatter_(1, column, labelled.unsqueeze(1))
     others = neighbour_label.masked_fill(removed, -torch.inf)
     largest = others.topk(min(top, neighbour_label.shape[1] - 1), dim=1).values

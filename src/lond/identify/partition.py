@@ -63,6 +63,8 @@ def identify(
     positives: Tensor | np.ndarray,
     embeddings: Tensor | np.ndarray,
     settings: IdentifySettings | None = None,
+    *,
+    clip_weights: bool = False,
 ) -> Partition:
     """Divide N labelled samples into clean, closed-set noise and open-set noise.
 
@@ -71,6 +73,7 @@ def identify(
         positives: ``(N, C)`` one-vs-all probabilities of belonging to each class, each in [0, 1].
         embeddings: ``(N, E)``; normalised here to unit length.
         settings: thresholds; the paper's if None.
+        clip_weights: clip the vote for the given label in Eq. 12 as in Eq. 8, as version 0.1.0 did.
 
     Returns:
         The partition with Eq. 12 weights, corrected labels (the neighbours' vote for closed-set noise) and margins.
@@ -107,7 +110,7 @@ def identify(
         clean=clean,
         closed=closed,
         open=is_open,
-        weights=sample_weights(neighbour_margin(votes, labels, top=1), clean, closed),
+        weights=sample_weights(neighbour_margin(votes, labels, top=1, clip=clip_weights), clean, closed),
         corrected=torch.where(closed | (labels < 0), voted, labels),
         neighbour_margin=margins,
         negative_margin=negative_margins,
@@ -136,12 +139,13 @@ def uniformly_clean(positives: Tensor, labels: Tensor) -> Tensor:
 def sample_weights(best_margins: Tensor, clean: Tensor, closed: Tensor) -> Tensor:
     """Return Eq. 12: 1 for clean, ``(M + 1) / (M_max + 1)`` for closed-set noise, 0 for the rest, as ``(N,)`` float32.
 
-    ``best_margins`` is the neighbour margin against the single best other class; M_max is over the closed set.
+    ``best_margins`` is the neighbour margin against the single best other class; M_max is over the closed set. A sample
+    whose neighbours are all sure of another class has the weight 0, also if that holds for the whole closed set.
     """
     weights = clean.float()
     if closed.any():
         inside = best_margins[closed].float() + 1
-        weights[closed] = inside / inside.max()
+        weights[closed] = inside / inside.max().clamp_min(torch.finfo(inside.dtype).tiny)
     return weights
 
 

@@ -7,10 +7,10 @@ settings say which reading is the default (docs/methods/lond_drs.md lists all po
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -42,6 +42,9 @@ from lond.methods.for_detectors import OpenedDual
 from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet, DualOutput
 from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
+
+Details = Literal["released", "0.1.0"]
+"""Who decides where the paper is silent: the authors' released program, or version 0.1.0 of this package."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,13 @@ class LondDrsSettings:
     mixed_pairs: MixedPairs = "major"
     """What other mixed views stand for when the contrastive loss looks for an anchor's minor partner: the sample they
     show at the larger share (released program), or the one at the smaller share, as in version 0.1.0 ("minor")."""
+    details: Details = "released"
+    """What is done where the paper is silent: as in the released program, or as in version 0.1.0 ("0.1.0").
+
+    Released: every view of every stream passes the network by itself, with its own batch statistics; heads start from
+    Kaiming-normal weights and zero biases, prototypes from means that are not scaled; the ramp rises once an epoch; the
+    weights of Eq. 12 know no clip.
+    """
     refine_clean_targets: bool = True
     """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
     witness: bool = False
@@ -86,7 +96,7 @@ class LondDrsSettings:
     for them, while the other one never learns from samples that are not judged clean. It changes nothing else.
     """
 
-    formerly: ClassVar[Mapping[str, Any]] = {"mixed_pairs": "minor"}
+    formerly: ClassVar[Mapping[str, Any]] = {"mixed_pairs": "minor", "details": "0.1.0"}
 
     def __post_init__(self) -> None:
         """Check that lengths and weights are not negative, and temperature and sharpening are positive."""
@@ -98,6 +108,8 @@ class LondDrsSettings:
             raise ConfigError("temperature and sharpening must be positive")
         if self.mixed_pairs not in ("major", "minor"):
             raise ConfigError(f"mixed_pairs must be 'major' or 'minor', not {self.mixed_pairs!r}")
+        if self.details not in get_args(Details):
+            raise ConfigError(f"details must be 'released' or '0.1.0', not {self.details!r}")
         weights = [getattr(self, name) for name in self.__dataclass_fields__ if name.endswith("_weight")]
         if min(weights) < 0:
             raise ConfigError("no weight may be negative (0 switches a term off)")
@@ -122,8 +134,11 @@ class LondDrs(Method):
         super().__init__()
         self.settings = settings
         self.labels = task.labels
+        self._as_released = settings.details == "released"
         backbone, feature_size = task.build_backbone()
         self.net = DualNet(backbone, feature_size, task.num_classes, settings.embedding_size)
+        if self._as_released:
+            self.net.start_heads()
         self.witness = build_classifier(ClassifierSettings("linear"), task) if settings.witness else None
 
     # Once an epoch
@@ -136,7 +151,8 @@ class LondDrs(Method):
                 self._start_prototypes(embeddings, self.labels >= 0)
             return self._warmup_phases()
         embeddings, positives = survey(self._describe)
-        partition = identify(self.labels.to(positives.device), positives, embeddings, self.settings.identify)
+        labels, by = self.labels.to(positives.device), self.settings.identify
+        partition = identify(labels, positives, embeddings, by, clip_weights=not self._as_released)
         if not partition.clean.any():
             # Happens on small sets after a short warm-up, while the network still favours a few classes.
             return self._warmup_again(epoch)
@@ -171,7 +187,7 @@ class LondDrs(Method):
             members = labels == label
             chosen = members & trusted if (members & trusted).any() else members
             means[label] = embeddings[chosen].mean(dim=0) if chosen.any() else embeddings.mean(dim=0)
-        self.net.set_prototypes(F.normalize(means, dim=1))
+        self.net.set_prototypes(means if self._as_released else F.normalize(means, dim=1))
 
     def _robust_phase(self, partition: Partition) -> Phase:
         """Return four streams: clean, closed, not open, all; one that no switched-on term needs is left out."""
@@ -192,10 +208,11 @@ class LondDrs(Method):
         if phase == "warm-up":
             return self._warmup_terms(batches["all"], random)
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
-        if "trusted" in batches:
-            terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
         if self.settings.contrastive_weight:
             terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
+        # Last, as in the released program: its views weigh most in the running statistics, and are not mixed.
+        if "trusted" in batches:
+            terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
         if self.witness is not None:
             terms["witness"] = Term(self._witness_losses(self.witness, batches["all"]))
         return terms
@@ -227,7 +244,7 @@ class LondDrs(Method):
         views = clean.views
         if closed is not None:
             views = tuple(torch.cat(pair) for pair in zip(clean.views, closed.views, strict=True))
-        targets = self._targets(clean, closed, views)
+        targets = self._targets(clean, closed)
         mixes, outputs = self._mixed_outputs(views, random)
         is_clean = (torch.arange(len(targets), device=targets.device) < len(clean.labels)).repeat(len(views))
         prototypes = self._prototype_logits(outputs.embedding)
@@ -244,29 +261,30 @@ class LondDrs(Method):
         return terms
 
     @torch.no_grad()
-    def _targets(self, clean: Batch, closed: Batch | None, views: tuple[Tensor, ...]) -> Tensor:
+    def _targets(self, clean: Batch, closed: Batch | None) -> Tensor:
         """Return the soft targets ``(R, C)`` of the clean rows, then of the closed rows, from unmixed views."""
         given = self._one_hot(clean.labels)
         if closed is None and not self.settings.refine_clean_targets:
             return given
-        outputs: DualOutput = self.net(torch.cat(views))
-        positives = positive_probabilities(outputs.ova_logits).unflatten(0, (len(views), -1))
-        by_prototype = F.softmax(self._prototype_logits(outputs.embedding), dim=1).unflatten(0, (len(views), -1))
-        rows = len(clean.labels)
-        clean_targets = given
+        rows = 0 if closed is None else len(closed.labels) * len(closed.views)
+        outputs = self._outputs([*(closed.views if closed is not None else ()), *clean.views])
+        positives = positive_probabilities(outputs.ova_logits)
+        by_prototype = F.softmax(self._prototype_logits(outputs.embedding), dim=1)
+        targets = given
         if self.settings.refine_clean_targets:
-            trust = positives[:, :rows].amax(dim=2).mean(dim=0).unsqueeze(1)
-            blend = trust * given + (1 - trust) * by_prototype[:, :rows].mean(dim=0)
-            clean_targets = sharpen(blend, 1 / self.settings.sharpening)
+            views = len(clean.views)
+            trust = _mean_of_views(positives[rows:].amax(dim=1, keepdim=True), views)
+            blend = trust * given + (1 - trust) * _mean_of_views(by_prototype[rows:], views)
+            targets = sharpen(blend, 1 / self.settings.sharpening)
         if closed is None or self.partition is None:
-            return clean_targets
-        votes = (normalised(positives[:, rows:]) + by_prototype[:, rows:]).mean(dim=0) / 2
+            return targets
+        votes = _mean_of_views(normalised(positives[:rows]) + by_prototype[:rows], len(closed.views)) / 2
         exponents = self.partition.weights[closed.indices] / self.settings.sharpening
-        return torch.cat([clean_targets, sharpen(votes, exponents)])
+        return torch.cat([targets, sharpen(votes, exponents)])
 
     def _consistency(self, batch: Batch) -> Tensor:
         """Return Eq. 6 on unmixed weak and strong views."""
-        weak, strong = self.net(torch.cat(batch.views)).ova_logits.chunk(2)
+        weak, strong = self._outputs(batch.views).ova_logits.chunk(2)
         return one_vs_all_consistency(strong, weak)
 
     def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
@@ -288,14 +306,24 @@ class LondDrs(Method):
         return losses[batch.labels >= 0]
 
     def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
-        """Mix each view with its own draw and run all through the network at once."""
+        """Mix each view with its own draw and run all through the network."""
         mixes = tuple(draw_mix(len(view), self.settings.mixup, random) for view in views)
-        mixed = torch.cat([mix_inputs(view, mix) for view, mix in zip(views, mixes, strict=True)])
-        return mixes, self.net(mixed)
+        return mixes, self._outputs([mix_inputs(view, mix) for view, mix in zip(views, mixes, strict=True)])
+
+    def _outputs(self, groups: Sequence[Tensor]) -> DualOutput:
+        """Run groups of images through the network, each with its own batch statistics, and join their rows.
+
+        All share theirs in version 0.1.0, and where a group of one row would have none.
+        """
+        if self._as_released and min(len(group) for group in groups) > 1:
+            parts = [self.net(group) for group in groups]
+            return DualOutput(*(torch.cat(rows) for rows in zip(*(vars(part).values() for part in parts), strict=True)))
+        out: DualOutput = self.net(torch.cat(list(groups)))
+        return out
 
     def _ramp(self, clock: Clock) -> float:
         """Return the linear rise from 0 to 1 after warm-up."""
-        gone = clock.time - self.settings.warmup_epochs
+        gone = (clock.epoch if self._as_released else clock.time) - self.settings.warmup_epochs
         return 1.0 if not self.settings.ramp_epochs else min(1.0, gone / self.settings.ramp_epochs)
 
     # At inference
@@ -328,6 +356,11 @@ class LondDrs(Method):
 def normalised(positives: Tensor) -> Tensor:
     """Return one-vs-all positives scaled to sum to one over the last axis."""
     return positives / positives.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(positives.dtype).tiny)
+
+
+def _mean_of_views(rows: Tensor, views: int) -> Tensor:
+    """Return the mean over views ``(B, ...)`` of rows that stand view after view ``(views * B, ...)``."""
+    return torch.stack(rows.chunk(views)).mean(dim=0)
 
 
 def _members(mask: Tensor) -> Stream:

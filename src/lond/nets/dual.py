@@ -52,6 +52,14 @@ class DualNet(nn.Module):
         self.prototypes = nn.Parameter(torch.zeros(num_classes, embedding_size))
         self.register_buffer("prototypes_ready", torch.tensor(False))
 
+    @torch.no_grad()
+    def start_heads(self) -> None:
+        """Draw the weights of both heads anew as Kaiming's normal ones, and set their biases to zero."""
+        for layer in (*self.ova_head.modules(), *self.projection_head.modules()):
+            if isinstance(layer, nn.Linear):
+                nn.init.kaiming_normal_(layer.weight)
+                nn.init.zeros_(layer.bias)
+
     def forward(self, x: Tensor) -> DualOutput:
         """Map images ``(B, K, H, W)`` to features, embeddings and one-vs-all logits."""
         check_batch(x, self.training)

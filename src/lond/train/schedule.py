@@ -23,7 +23,8 @@ class OptimiserSettings:
     """Momentum of SGD, or beta1 of Adam."""
     nesterov: bool = True
     weight_decay: float = 5e-4
-    plan: Literal["cosine", "linear", "step", "constant"] = "cosine"
+    plan: Literal["cosine", "late-cosine", "linear", "step", "constant"] = "cosine"
+    """How the rate falls; "late-cosine" is one epoch behind "cosine" and begins with an epoch at the full rate."""
     constant_epochs: int = 50
     """Epochs at the full rate before a cosine or linear plan begins."""
     constant_rate: float | None = None
@@ -90,14 +91,19 @@ def set_rate(optimiser: torch.optim.Optimizer, epoch: int, epochs: int, settings
 
 
 def _cosine(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    """Fall from the first epoch after the constant ones on; the last one has the final rate."""
+    return _late_cosine(epoch + 1, epochs, settings)
+
+
+def _late_cosine(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
+    """Fall from the full rate in the first falling epoch to the final rate in the one after the last."""
     share = (1 + math.cos(math.pi * _progress(epoch, epochs, settings))) / 2
     return settings.final_rate + (settings.learning_rate - settings.final_rate) * share
 
 
 def _linear(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
     """Fall from the full rate in the first falling epoch to the final rate in the one after the last."""
-    falling = max(1, epochs - settings.constant_epochs)
-    share = 1 - min(1.0, max(0, epoch - settings.constant_epochs) / falling)
+    share = 1 - _progress(epoch, epochs, settings)
     return settings.final_rate + (settings.learning_rate - settings.final_rate) * share
 
 
@@ -111,13 +117,14 @@ def _constant(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
 
 
 def _progress(epoch: int, epochs: int, settings: OptimiserSettings) -> float:
-    """Return how much of the falling part is gone: 0 in the constant part, 1 at the last epoch."""
+    """Return how much of the falling part is gone: 0 until its first epoch, 1 after the last."""
     falling = max(1, epochs - settings.constant_epochs)
-    return min(1.0, max(0, epoch - settings.constant_epochs + 1) / falling)
+    return min(1.0, max(0, epoch - settings.constant_epochs) / falling)
 
 
 PLANS: dict[str, Callable[[int, int, OptimiserSettings], float]] = {
     "cosine": _cosine,
+    "late-cosine": _late_cosine,
     "linear": _linear,
     "step": _step,
     "constant": _constant,
