@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import losses as ref
 
-from lond.losses.pseudo_label import pseudo_label_distance, sharpen
+from lond.losses.pseudo_label import pseudo_label_distance, refined_targets, sharpen, voted_targets
 
 
 def random_case(batch: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -110,3 +110,29 @@ def test_targets_get_no_gradient() -> None:
 def test_two_exponents_need_two_rows(rows: int) -> None:
     with pytest.raises(ValueError, match="one row a sample"):
         sharpen(torch.full((rows, 2), 0.5), torch.tensor([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_targets_equal_loops(views: int) -> None:
+    rng = np.random.default_rng(views)
+    yes, near, weights = rng.random((views, 4, 3)), rng.dirichlet(np.ones(3), size=(views, 4)), rng.random(4)
+    labels = np.eye(3)[[0, 2, 1, 1]]
+    arguments = torch.tensor(yes), torch.tensor(near)
+    refined = refined_targets(torch.tensor(labels), *arguments, 0.5)
+    voted = voted_targets(*arguments, torch.tensor(weights), 0.5)
+    for row in range(4):
+        trust = np.mean([max(view[row]) for view in yes])
+        blend = [trust * labels[row][c] + (1 - trust) * np.mean([view[row][c] for view in near]) for c in range(3)]
+        np.testing.assert_allclose(refined[row], [b**2 / sum(x**2 for x in blend) for b in blend], atol=1e-6)
+        scaled = [[view[row][c] / sum(view[row]) for c in range(3)] for view in yes]
+        mean = [np.mean([part[c] for part in scaled] + [view[row][c] for view in near]) for c in range(3)]
+        power = weights[row] / 0.5
+        np.testing.assert_allclose(voted[row], [m**power / sum(x**power for x in mean) for m in mean], atol=1e-6)
+
+
+def test_targets_refuse_rows_that_do_not_fit() -> None:
+    three, two = torch.full((1, 3, 2), 0.5), torch.full((1, 2, 2), 0.5)
+    with pytest.raises(ValueError, match="one row a sample"):
+        refined_targets(torch.eye(2), three, three, 0.5)
+    with pytest.raises(ValueError, match="one row a sample"):
+        voted_targets(three, two, torch.ones(3), 0.5)

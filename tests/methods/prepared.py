@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from methods.tiny import survey_of, tiny_lond, tiny_samples
+from reference import lond_drs as ref
 from torch import Tensor
 
 from lond.identify import IdentifySettings
+from lond.losses import draw_mix
 from lond.methods import LondDrs
-from lond.types import Batch, Clock, Phase, Samples
+from lond.types import Batch, Clock, Phase, Samples, Term
 
 CLASSES = 3
 
@@ -54,3 +57,27 @@ def survey_images(samples: Samples) -> Tensor:
     out: list[Tensor] = []
     survey_of(torch.nn.Identity(), samples)(lambda images: out.append(images) or (images,))  # type: ignore[arg-type]
     return out[0]
+
+
+def black_box(method: LondDrs) -> ref.Forward:
+    """The network as a function of one image."""
+
+    def forward(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with torch.no_grad():
+            out = method.net(torch.from_numpy(image)[None].float())
+        return out.embedding[0].double().numpy(), out.ova_logits[0].double().numpy()
+
+    return forward
+
+
+def split_views(batch: Batch) -> list[list[np.ndarray]]:
+    return [[image.double().numpy() for image in view] for view in batch.views]
+
+
+def plain_mixes(sizes: list[int], concentration: float, random: torch.Generator) -> list[ref.Mix]:
+    mixes = [draw_mix(size, concentration, random) for size in sizes]
+    return [(mix.ratio, mix.partners.tolist()) for mix in mixes]
+
+
+def means(terms: dict[str, Term]) -> dict[str, float]:
+    return {name: float(term.values.detach().mean()) for name, term in terms.items()}

@@ -10,41 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from methods.prepared import CLASSES, noisy_samples, prepared, seeded, survey_images
+from methods.prepared import (
+    CLASSES,
+    black_box,
+    means,
+    noisy_samples,
+    plain_mixes,
+    prepared,
+    seeded,
+    split_views,
+    survey_images,
+)
 from methods.tiny import first_batches, lond_settings, survey_of, tiny_lond, tiny_samples, tiny_trainer
 from reference import lond_drs as ref
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
 from lond.identify import IdentifySettings
-from lond.losses import draw_mix
 from lond.methods import LondDrs, LondDrsSettings, lond_drs
-from lond.types import UNLABELLED, Batch, Clock, Partition, Phase, Samples, Term
-
-
-def black_box(method: LondDrs) -> ref.Forward:
-    """The network as a function of one image."""
-
-    def forward(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        with torch.no_grad():
-            out = method.net(torch.from_numpy(image)[None].float())
-        return out.embedding[0].double().numpy(), out.ova_logits[0].double().numpy()
-
-    return forward
-
-
-def split_views(batch: Batch) -> list[list[np.ndarray]]:
-    return [[image.double().numpy() for image in view] for view in batch.views]
-
-
-def plain_mixes(sizes: list[int], concentration: float, random: torch.Generator) -> list[ref.Mix]:
-    mixes = [draw_mix(size, concentration, random) for size in sizes]
-    return [(mix.ratio, mix.partners.tolist()) for mix in mixes]
-
-
-def means(terms: dict[str, Term]) -> dict[str, float]:
-    return {name: float(term.values.detach().mean()) for name, term in terms.items()}
-
+from lond.types import UNLABELLED, Clock, Partition, Phase, Samples
 
 # Against loops
 

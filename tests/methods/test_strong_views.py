@@ -17,6 +17,7 @@ from lond.types import Batch
 
 STRONG = {
     "disc": {("all", 1)},
+    "lond-drs-fast": {("all", 1), ("clean", 1), ("closed", 1)},
     "lond-drs": {("all", 1), ("clean", 1), ("closed", 1), ("trusted", 1)},
     "nce": {("clean", 2), ("rest", 0)},
     "ngc": {("all", 1)},

@@ -14,8 +14,9 @@ from lond.data.batches import BatchMaker
 from lond.data.pixels import ArrayPixels
 from lond.data.views import ViewMaker, ViewSettings
 from lond.identify import IdentifySettings
-from lond.methods import METHODS, LondDrs, LondDrsSettings, Method, Task
+from lond.methods import METHODS, LondDrs, LondDrsFastSettings, LondDrsSettings, Method, Task
 from lond.nets import build_backbone
+from lond.presets.recipes.base import extended
 from lond.seeds import own_random_state
 from lond.train import OptimiserSettings, Runtime, RuntimeSettings, Trainer, TrainSettings
 from lond.types import Batch, Phase, Samples
@@ -72,6 +73,8 @@ def default_settings(name: str) -> Any:
     """Return a method's own defaults, made small where it has such settings."""
     if name == "lond-drs":
         return lond_settings()
+    if name == "lond-drs-fast":
+        return extended(LondDrsFastSettings, lond_settings())
     settings = METHODS[name].settings_class()
     known = {field.name for field in fields(settings)}
     return replace(settings, **{key: value for key, value in SMALL.items() if key in known and getattr(settings, key)})

@@ -56,7 +56,7 @@ def test_what_has_changed_since(method: str, name: str) -> None:
         limited = (name, method) == ("mini80-sym50", "cir-plus") and not new.data.frozen.backbone
         other_steps = method == "cir-plus" and not name.startswith("cifar")
         planned = new.optimiser.plan == "late-cosine"
-        assert planned is (method in ("lond-drs", "standard") and not new.data.frozen.backbone)
+        assert planned is (method in ("lond-drs", "lond-drs-fast", "standard") and not new.data.frozen.backbone)
         assert (old != new) is (method in CHANGED or limited or other_steps or planned)
         assert as_first_released(old) == old
         assert (old.data, old.net, old.views) == (new.data, new.net, new.views)

@@ -12,7 +12,7 @@ from lond.losses.negative_learning import log_complements, negative_learning
 from lond.losses.nt_xent import nt_xent
 from lond.losses.one_vs_all import log_odds, negative_probabilities, one_vs_all, positive_probabilities
 from lond.losses.prototype import prototype_logits, soft_cross_entropy
-from lond.losses.pseudo_label import pseudo_label_distance, sharpen
+from lond.losses.pseudo_label import pseudo_label_distance, refined_targets, sharpen, voted_targets
 from lond.losses.subgraph_contrastive import instance_contrastive, subgraph_contrastive
 
 __all__ = [
@@ -45,7 +45,9 @@ __all__ = [
     "prototype_logits",
     "pseudo_label_distance",
     "random_negative_bank",
+    "refined_targets",
     "sharpen",
     "soft_cross_entropy",
     "subgraph_contrastive",
+    "voted_targets",
 ]

@@ -12,7 +12,9 @@ from lond.methods.cross_fit import CrossFit, CrossFitSettings
 from lond.methods.disc import Disc, DiscSettings
 from lond.methods.dividemix import DivideMix, DivideMixSettings
 from lond.methods.jo_src import JoSrc, JoSrcSettings
-from lond.methods.lond_drs import LondDrs, LondDrsSettings
+from lond.methods.lond_drs import LondDrs
+from lond.methods.lond_drs_fast import LondDrsFast, LondDrsFastSettings
+from lond.methods.lond_drs_settings import LondDrsSettings, Savings
 from lond.methods.nce import Nce, NceSettings
 from lond.methods.ngc import Ngc, NgcSettings
 from lond.methods.npn import Npn, NpnHard, NpnHardSettings, NpnSoft, NpnSoftSettings
@@ -32,6 +34,7 @@ METHODS: dict[str, type[Method]] = {
     "dividemix": DivideMix,
     "jo-src": JoSrc,
     "lond-drs": LondDrs,
+    "lond-drs-fast": LondDrsFast,
     "nce": Nce,
     "ngc": Ngc,
     "npn-hard": NpnHard,
@@ -83,6 +86,8 @@ __all__ = [
     "JoSrc",
     "JoSrcSettings",
     "LondDrs",
+    "LondDrsFast",
+    "LondDrsFastSettings",
     "LondDrsSettings",
     "Method",
     "Nce",
@@ -94,6 +99,7 @@ __all__ = [
     "NpnHardSettings",
     "NpnSoft",
     "NpnSoftSettings",
+    "Savings",
     "Sed",
     "SedSettings",
     "Standard",

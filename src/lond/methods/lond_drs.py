@@ -7,21 +7,18 @@ settings say which reading is the default (docs/methods/lond_drs.md lists all po
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from lond.detect import mls_score, open_world_score
-from lond.errors import ConfigError
-from lond.identify import IdentifySettings, identify
+from lond.identify import identify
 from lond.losses import (
     Mix,
-    MixedPairs,
     draw_mix,
     log_odds,
     mix_inputs,
@@ -33,88 +30,17 @@ from lond.losses import (
     positive_probabilities,
     prototype_logits,
     pseudo_label_distance,
-    sharpen,
+    refined_targets,
     soft_cross_entropy,
+    voted_targets,
 )
 from lond.methods.base import Cost, Method, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, build_classifier
 from lond.methods.for_detectors import OpenedDual
+from lond.methods.lond_drs_settings import LondDrsSettings
 from lond.nets.classifier import Classifier
 from lond.nets.dual import DualNet, DualOutput
-from lond.types import Batch, Clock, Epochs, Partition, Phase, Prediction, Stream, Term
-
-Details = Literal["released", "0.1.0"]
-"""Who decides where the paper is silent: the authors' released program, or version 0.1.0 of this package."""
-
-
-@dataclass(frozen=True)
-class LondDrsSettings:
-    """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off.
-
-    Examples:
-        >>> LondDrsSettings().warmup_epochs
-        50
-    """
-
-    warmup_epochs: Epochs = 50
-    identify: IdentifySettings = field(default_factory=IdentifySettings)
-    mixup: float = 1.0
-    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
-    temperature: float = 0.1
-    """tau of the prototype and contrastive losses."""
-    sharpening: float = 0.5
-    """T of the pseudo-labels."""
-    embedding_size: int = 128
-    one_vs_all_weight: float = 1.0
-    prototype_weight: float = 1.0
-    pseudo_label_weight: float = 1.0
-    consistency_weight: float = 0.5
-    """lambda_Con."""
-    contrastive_weight: float = 0.3
-    """lambda_BCL after warm-up."""
-    warmup_contrastive_weight: float = 1.0
-    warmup_prototype_weight: float = 0.0
-    """10 for web data: prototypes start from the class means and are learned during warm-up too."""
-    ramp_epochs: Epochs = 16
-    """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
-    mixed_pairs: MixedPairs = "major"
-    """What other mixed views stand for when the contrastive loss looks for an anchor's minor partner: the sample they
-    show at the larger share (released program), or the one at the smaller share, as in version 0.1.0 ("minor")."""
-    details: Details = "released"
-    """What is done where the paper is silent: as in the released program, or as in version 0.1.0 ("0.1.0").
-
-    Released: every view of every stream passes the network by itself, with its own batch statistics; heads start from
-    Kaiming-normal weights and zero biases, prototypes from means that are not scaled; the ramp rises once an epoch; the
-    weights of Eq. 12 know no clip.
-    """
-    refine_clean_targets: bool = True
-    """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
-    witness: bool = False
-    """Train a second, plain network on every given label, and read the foreign score from it (its largest logit).
-
-    Not in the paper. Foreign images in the training set carry scattered labels, so this network finds no class likely
-    for them, while the other one never learns from samples that are not judged clean. It changes nothing else.
-    """
-
-    formerly: ClassVar[Mapping[str, Any]] = {"mixed_pairs": "minor", "details": "0.1.0"}
-
-    def __post_init__(self) -> None:
-        """Check that lengths and weights are not negative, and temperature and sharpening are positive."""
-        if self.warmup_epochs < 0 or self.ramp_epochs < 0:
-            raise ConfigError("warmup_epochs and ramp_epochs must not be negative")
-        if self.mixup < 0:
-            raise ConfigError("mixup must not be negative (0 switches mixing off)")
-        if self.temperature <= 0 or self.sharpening <= 0:
-            raise ConfigError("temperature and sharpening must be positive")
-        if self.mixed_pairs not in ("major", "minor"):
-            raise ConfigError(f"mixed_pairs must be 'major' or 'minor', not {self.mixed_pairs!r}")
-        if self.details not in get_args(Details):
-            raise ConfigError(f"details must be 'released' or '0.1.0', not {self.details!r}")
-        weights = [getattr(self, name) for name in self.__dataclass_fields__ if name.endswith("_weight")]
-        if min(weights) < 0:
-            raise ConfigError("no weight may be negative (0 switches a term off)")
-        if not any((self.one_vs_all_weight, self.prototype_weight, self.pseudo_label_weight)):
-            raise ConfigError("one_vs_all_weight, prototype_weight and pseudo_label_weight must not all be 0")
+from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
 
 
 class LondDrs(Method):
@@ -135,6 +61,7 @@ class LondDrs(Method):
         self.settings = settings
         self.labels = task.labels
         self._as_released = settings.details == "released"
+        self.surveyed: tuple[Tensor, Tensor] | None = None
         backbone, feature_size = task.build_backbone()
         self.net = DualNet(backbone, feature_size, task.num_classes, settings.embedding_size)
         if self._as_released:
@@ -150,6 +77,8 @@ class LondDrs(Method):
                 embeddings, _ = survey(self._describe)
                 self._start_prototypes(embeddings, self.labels >= 0)
             return self._warmup_phases()
+        if self.partition is not None and (epoch - self.settings.warmup_epochs) % self.settings.savings.identify_every:
+            return [self._robust_phase(self.partition)]
         embeddings, positives = survey(self._describe)
         labels, by = self.labels.to(positives.device), self.settings.identify
         partition = identify(labels, positives, embeddings, by, clip_weights=not self._as_released)
@@ -157,6 +86,8 @@ class LondDrs(Method):
             # Happens on small sets after a short warm-up, while the network still favours a few classes.
             return self._warmup_again(epoch)
         self.partition = partition
+        if self.settings.savings.survey_targets:
+            self.surveyed = embeddings, positives
         if not self.net.prototypes_ready:
             self._start_prototypes(embeddings, self.partition.clean)
         return [self._robust_phase(self.partition)]
@@ -195,9 +126,9 @@ class LondDrs(Method):
         streams = {"clean": _members(partition.clean)}
         if settings.pseudo_label_weight:
             streams["closed"] = _members(partition.closed)
-        if settings.consistency_weight:
+        if settings.consistency_weight and not settings.savings.consistency_on_supervised:
             streams["trusted"] = _members(~partition.open)
-        if settings.contrastive_weight or settings.witness:
+        if (settings.contrastive_weight and not settings.savings.contrast_on_supervised) or settings.witness:
             streams["all"] = _members(torch.ones_like(partition.clean))
         return Phase("robust", streams, lead=len(partition.clean))
 
@@ -208,7 +139,7 @@ class LondDrs(Method):
         if phase == "warm-up":
             return self._warmup_terms(batches["all"], random)
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
-        if self.settings.contrastive_weight:
+        if self.settings.contrastive_weight and not self.settings.savings.contrast_on_supervised:
             terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
         # Last, as in the released program: its views weigh most in the running statistics, and are not mixed.
         if "trusted" in batches:
@@ -245,7 +176,7 @@ class LondDrs(Method):
         if closed is not None:
             views = tuple(torch.cat(pair) for pair in zip(clean.views, closed.views, strict=True))
         targets = self._targets(clean, closed)
-        mixes, outputs = self._mixed_outputs(views, random)
+        mixes, outputs = self._mixed_outputs(views, random, shared=settings.savings.consistency_on_supervised)
         is_clean = (torch.arange(len(targets), device=targets.device) < len(clean.labels)).repeat(len(views))
         prototypes = self._prototype_logits(outputs.embedding)
         terms = {}
@@ -258,6 +189,19 @@ class LondDrs(Method):
         if closed is not None:
             losses = _mixed(pseudo_label_distance, prototypes, targets, mixes)
             terms["pseudo_label"] = Term(losses[~is_clean], settings.pseudo_label_weight * self._ramp(clock))
+        return terms | self._saved_terms(clean, closed, mixes, outputs)
+
+    def _saved_terms(
+        self, clean: Batch, closed: Batch | None, mixes: tuple[Mix, ...], outputs: DualOutput
+    ) -> dict[str, Term]:
+        """Return the terms that have no passes of their own but take those of the mixed clean and closed rows."""
+        settings, saved, terms = self.settings, self.settings.savings, {}
+        if saved.contrast_on_supervised and settings.contrastive_weight:
+            indices = torch.cat([batch.indices for batch in (clean, closed) if batch is not None])
+            terms["contrastive"] = Term(self._drawn(indices, outputs.embedding, mixes), settings.contrastive_weight)
+        if saved.consistency_on_supervised and settings.consistency_weight:
+            weak, strong = outputs.ova_logits.chunk(2)
+            terms["consistency"] = Term(one_vs_all_consistency(strong, weak), settings.consistency_weight)
         return terms
 
     @torch.no_grad()
@@ -266,21 +210,36 @@ class LondDrs(Method):
         given = self._one_hot(clean.labels)
         if closed is None and not self.settings.refine_clean_targets:
             return given
-        rows = 0 if closed is None else len(closed.labels) * len(closed.views)
-        outputs = self._outputs([*(closed.views if closed is not None else ()), *clean.views])
-        positives = positive_probabilities(outputs.ova_logits)
-        by_prototype = F.softmax(self._prototype_logits(outputs.embedding), dim=1)
+        told, sharpening = self._told(closed, clean), self.settings.sharpening
         targets = given
         if self.settings.refine_clean_targets:
-            views = len(clean.views)
-            trust = _mean_of_views(positives[rows:].amax(dim=1, keepdim=True), views)
-            blend = trust * given + (1 - trust) * _mean_of_views(by_prototype[rows:], views)
-            targets = sharpen(blend, 1 / self.settings.sharpening)
+            targets = refined_targets(given, *told[-1], sharpening)
         if closed is None or self.partition is None:
             return targets
-        votes = _mean_of_views(normalised(positives[:rows]) + by_prototype[:rows], len(closed.views)) / 2
-        exponents = self.partition.weights[closed.indices] / self.settings.sharpening
-        return torch.cat([targets, sharpen(votes, exponents)])
+        weights = self.partition.weights[closed.indices]
+        return torch.cat([targets, voted_targets(*told[0], weights, sharpening)])
+
+    def _told(self, *batches: Batch | None) -> list[tuple[Tensor, Tensor]]:
+        """Return one-vs-all positives and softmax over the prototypes, both ``(V, B, C)``, of each batch that is there.
+
+        They come from its unmixed views, or from what the last identification saw (V = 1).
+        """
+        present = [batch for batch in batches if batch is not None]
+        if self.surveyed is not None:
+            embeddings, positives = self.surveyed
+            rows = [batch.indices.to(embeddings.device) for batch in present]
+            return [(positives[at][None], self._by_prototype(embeddings[at])[None]) for at in rows]
+        outputs = self._outputs([view for batch in present for view in batch.views])
+        sizes = [len(batch.labels) * len(batch.views) for batch in present]
+        both = positive_probabilities(outputs.ova_logits), self._by_prototype(outputs.embedding)
+        parts = zip(*(part.split(sizes) for part in both), strict=True)
+        return [
+            (_by_view(yes, len(batch.views)), _by_view(near, len(batch.views)))
+            for batch, (yes, near) in zip(present, parts, strict=True)
+        ]
+
+    def _by_prototype(self, embeddings: Tensor) -> Tensor:
+        return F.softmax(self._prototype_logits(embeddings), dim=1)
 
     def _consistency(self, batch: Batch) -> Tensor:
         """Return Eq. 6 on unmixed weak and strong views."""
@@ -289,10 +248,13 @@ class LondDrs(Method):
 
     def _contrastive(self, batch: Batch, random: torch.Generator) -> Tensor:
         """Return Eq. 4-5 on mixed views, with corrected labels and Eq. 12 weights."""
-        assert self.partition is not None
         mixes, outputs = self._mixed_outputs(batch.views, random)
-        labels, weights = self.partition.corrected[batch.indices], self.partition.weights[batch.indices]
-        return self._pulled(outputs.embedding, labels, weights, mixes)
+        return self._drawn(batch.indices, outputs.embedding, mixes)
+
+    def _drawn(self, indices: Tensor, embeddings: Tensor, mixes: tuple[Mix, ...]) -> Tensor:
+        assert self.partition is not None
+        labels, weights = self.partition.corrected[indices], self.partition.weights[indices]
+        return self._pulled(embeddings, labels, weights, mixes)
 
     def _pulled(self, embeddings: Tensor, labels: Tensor, weights: Tensor, mixes: tuple[Mix, ...]) -> Tensor:
         settings = self.settings
@@ -305,9 +267,12 @@ class LondDrs(Method):
         losses = F.cross_entropy(witness(batch.views[0]).logits.float(), batch.labels.clamp_min(0), reduction="none")
         return losses[batch.labels >= 0]
 
-    def _mixed_outputs(self, views: tuple[Tensor, ...], random: torch.Generator) -> tuple[tuple[Mix, ...], DualOutput]:
-        """Mix each view with its own draw and run all through the network."""
-        mixes = tuple(draw_mix(len(view), self.settings.mixup, random) for view in views)
+    def _mixed_outputs(
+        self, views: tuple[Tensor, ...], random: torch.Generator, *, shared: bool = False
+    ) -> tuple[tuple[Mix, ...], DualOutput]:
+        """Mix each view with its own draw, or all with one, and run them through the network."""
+        mixes = tuple(draw_mix(len(view), self.settings.mixup, random) for view in (views[:1] if shared else views))
+        mixes = mixes * len(views) if shared else mixes
         return mixes, self._outputs([mix_inputs(view, mix) for view, mix in zip(views, mixes, strict=True)])
 
     def _outputs(self, groups: Sequence[Tensor]) -> DualOutput:
@@ -346,6 +311,17 @@ class LondDrs(Method):
         """Return the network, opened at its one-vs-all head."""
         return OpenedDual(self.net, self.settings.temperature)
 
+    # In a checkpoint
+
+    def extra_state(self) -> dict[str, Any]:
+        """Return what the last identification saw as well, if targets come from it."""
+        return {**super().extra_state(), **({} if self.surveyed is None else {"surveyed": list(self.surveyed)})}
+
+    def load_extra_state(self, state: dict[str, Any]) -> None:
+        """Restore what ``extra_state`` gave."""
+        super().load_extra_state(state)
+        self.surveyed = tuple(state["surveyed"]) if "surveyed" in state else None
+
     def _prototype_logits(self, embeddings: Tensor) -> Tensor:
         return prototype_logits(embeddings, self.net.unit_prototypes(), self.settings.temperature)
 
@@ -353,14 +329,9 @@ class LondDrs(Method):
         return F.one_hot(labels, self.net.num_classes).float()
 
 
-def normalised(positives: Tensor) -> Tensor:
-    """Return one-vs-all positives scaled to sum to one over the last axis."""
-    return positives / positives.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(positives.dtype).tiny)
-
-
-def _mean_of_views(rows: Tensor, views: int) -> Tensor:
-    """Return the mean over views ``(B, ...)`` of rows that stand view after view ``(views * B, ...)``."""
-    return torch.stack(rows.chunk(views)).mean(dim=0)
+def _by_view(rows: Tensor, views: int) -> Tensor:
+    """Return rows that stand view after view ``(V * B, C)`` as ``(V, B, C)``."""
+    return rows.reshape(views, -1, rows.shape[1])
 
 
 def _members(mask: Tensor) -> Stream:

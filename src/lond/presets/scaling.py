@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from lond.config import RunConfig
+from lond.config import RunConfig, settings_class
 from lond.data.benchmarks import EXTENTS
 from lond.presets.changes import declared, with_epochs
 from lond.presets.recipes import Occasion, Recipe, recipe_of
+from lond.presets.recipes.base import extended
 from lond.train.schedule import OptimiserSettings
 from lond.types import FirstEpochs
 
@@ -24,7 +25,8 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
     """Return a preset of LOND-DRS with another method in its place: same data, network and weak views.
 
     The method brings its published settings, optimiser, batch size and, at full scale, length. A reduced preset, or
-    one for a user's own data, keeps its length (see ``shortened``); a reduced benchmark may limit the steps.
+    one for a user's own data, keeps its length (see ``shortened``); a reduced benchmark may limit the steps. A method
+    that extends the preset's takes over its settings.
 
     Raises:
         ConfigError: there is no such method.
@@ -32,6 +34,8 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
     make = recipe_of(method)
     if method == config.method:
         return config
+    if issubclass(settings_class(method), type(config.settings)):
+        return replace(config, method=method, settings=extended(settings_class(method), config.settings))
     recipe, benchmark = make(occasion_of(config)), "" if config.data.source else config.data.benchmark.name
     published = replace(
         config,

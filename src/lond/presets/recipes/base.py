@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from lond.train.schedule import OptimiserSettings
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,18 @@ class FeatureRun:
 def as_they_are(settings: Any, run: Any) -> Any:
     """Return the settings."""
     return settings
+
+
+def extended(wanted: type[S], settings: Any) -> S:
+    """Return settings of a subclass: its own defaults, and whatever these settings have changed.
+
+    Args:
+        wanted: a subclass of the settings' class.
+        settings: of a method that the other one extends.
+    """
+    default = type(settings)()
+    values = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+    return wanted(**{name: value for name, value in values.items() if value != getattr(default, name)})
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lond.identify import IdentifySettings
-from lond.methods.lond_drs import LondDrsSettings
+from lond.methods.lond_drs_settings import LondDrsSettings
 from lond.presets.recipes.base import FeatureRun, Occasion, Recipe
 
 OWN_IDENTIFY = IdentifySettings(neighbours=80, top=1, clean_quantile=0.5)

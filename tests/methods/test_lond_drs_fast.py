@@ -1,0 +1,125 @@
+"""LOND-DRS with savings: which passes are left out, and that the terms are those of loops over what remains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from methods.prepared import (
+    CLASSES,
+    black_box,
+    means,
+    noisy_samples,
+    plain_mixes,
+    prepared,
+    seeded,
+    split_views,
+    survey_images,
+)
+from methods.tiny import first_batches, survey_of, tiny_lond
+from reference import lond_drs as ref
+
+from lond.errors import ConfigError
+from lond.methods import LondDrsFastSettings, LondDrsSettings, Savings
+from lond.methods.lond_drs_fast import FAST
+from lond.types import Clock
+
+
+def test_the_fast_variant_is_lond_drs_with_savings() -> None:
+    assert LondDrsFastSettings().savings == FAST
+    assert replace(LondDrsFastSettings(), savings=Savings()).__dict__ == LondDrsSettings().__dict__
+    assert not Savings().any and FAST.any
+    with pytest.raises(ConfigError, match="identify_every"):
+        Savings(identify_every=0)
+
+
+def test_step_equals_the_loops() -> None:
+    method, samples, phase = prepared(savings=FAST)
+    assert set(phase.streams) == {"clean", "closed"}
+    assert method.partition is not None
+    corrected = torch.where(method.partition.closed, (samples.labels + 1) % CLASSES, samples.labels)
+    part = method.partition = replace(method.partition, corrected=corrected)
+    batches = first_batches(samples, phase, 9)
+    terms = method.step("robust", batches, Clock(2), seeded())
+
+    forward, images = black_box(method), survey_images(samples).double().numpy()
+    prototypes = ref.unit_rows(method.net.prototypes.detach().double().numpy())
+    clean, closed = batches["clean"], batches["closed"]
+    targets = [
+        ref.clean_target(forward, [images[at]], label, prototypes, 0.1, 0.5)
+        for at, label in zip(clean.indices.tolist(), clean.labels.tolist(), strict=True)
+    ]
+    for at in closed.indices.tolist():
+        targets.append(ref.closed_target(forward, [images[at]], float(part.weights[at]), prototypes, 0.1, 0.5))
+    # One draw for both views.
+    mixes = plain_mixes([len(targets)], 1.0, seeded()) * 2
+    clean_views, closed_views = split_views(clean), split_views(closed)
+    expected = ref.supervised(forward, clean_views, closed_views, targets, mixes, prototypes, 0.1)
+    together = [[*first, *second] for first, second in zip(clean_views, closed_views, strict=True)]
+    rows = torch.cat([clean.indices, closed.indices])
+    labels, weights = part.corrected[rows].tolist(), part.weights[rows].tolist()
+    expected["contrastive"] = ref.contrastive(forward, together, labels, weights, mixes, 0.1)
+    weak, strong = (ref.mixed_images(view, mix) for view, mix in zip(together, mixes, strict=True))
+    expected["consistency"] = ref.consistency(forward, weak, strong)
+    assert means(terms) == pytest.approx(expected, rel=3e-5)
+
+
+PASSES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "none": ({}, ["closed", "closed", "clean", "clean", "both", "both", "all", "all", "trusted", "trusted"]),
+    "targets": ({"survey_targets": True}, ["both", "both", "all", "all", "trusted", "trusted"]),
+    "consistency": (
+        {"consistency_on_supervised": True},
+        ["closed", "closed", "clean", "clean", "both", "both", "all", "all"],
+    ),
+    "contrast": (
+        {"contrast_on_supervised": True},
+        ["closed", "closed", "clean", "clean", "both", "both", "trusted", "trusted"],
+    ),
+    "all of them": (vars(FAST), ["both", "both"]),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_passes_of_a_step(name: str) -> None:
+    changes, wanted = PASSES[name]
+    method, samples, phase = prepared(savings=Savings(**changes))
+    batches = first_batches(samples, phase, 9)
+    sizes = {stream: len(batch.labels) for stream, batch in batches.items()}
+    sizes["both"] = sizes["clean"] + sizes["closed"]
+    passes: list[int] = []
+    method.net.register_forward_hook(lambda _, args, __: passes.append(len(args[0])))
+    terms = method.step("robust", batches, Clock(2), seeded())
+    assert passes == [sizes[stream] for stream in wanted]
+    assert set(terms) == {"one_vs_all", "prototype", "pseudo_label", "consistency", "contrastive"}
+
+
+def test_a_weight_of_zero_switches_a_saved_term_off() -> None:
+    method, samples, phase = prepared(savings=FAST, consistency_weight=0.0, contrastive_weight=0.0)
+    terms = method.step("robust", first_batches(samples, phase), Clock(2), seeded())
+    assert set(terms) == {"one_vs_all", "prototype", "pseudo_label"}
+
+
+def test_identification_every_other_epoch() -> None:
+    samples = noisy_samples()
+    method = tiny_lond(samples, warmup_epochs=1, savings=Savings(survey_targets=True, identify_every=2))
+    surveys, survey = [], survey_of(method, samples)
+
+    def counted(describe: Any) -> Any:
+        surveys.append(epoch)
+        return survey(describe)
+
+    for epoch in range(6):
+        method.before_epoch(epoch, counted)
+    assert surveys == [1, 3, 5]
+
+
+def test_what_was_surveyed_is_in_the_checkpoint() -> None:
+    method, samples, _ = prepared(savings=FAST)
+    other = tiny_lond(samples, savings=FAST)
+    other.load_extra_state(method.extra_state())
+    assert other.surveyed is not None and method.surveyed is not None
+    assert all(torch.equal(*pair) for pair in zip(other.surveyed, method.surveyed, strict=True))
+    plain, _, _ = prepared()
+    assert set(plain.extra_state()) == {"partition"}
