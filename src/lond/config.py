@@ -161,7 +161,7 @@ def former_defaults(method: str) -> Mapping[str, Any]:
 
     Examples:
         >>> dict(former_defaults("lond-drs"))
-        {'mixed_pairs': 'minor', 'details': '0.1.0'}
+        {'mixed_pairs': 'minor'}
 
     Raises:
         ConfigError: there is no such method.

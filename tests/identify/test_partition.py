@@ -45,8 +45,8 @@ def check_partition(partition: Partition, labels: np.ndarray) -> None:
     assert w.isfinite().all()
     assert (w[partition.clean] == 1).all()
     assert (w[partition.open] == 0).all()
-    assert ((w[partition.closed] >= 0) & (w[partition.closed] <= 1)).all()
-    if w[partition.closed].any():
+    assert ((w[partition.closed] > 0) & (w[partition.closed] <= 1)).all()
+    if partition.closed.any():
         assert w[partition.closed].max() == 1
     given = torch.as_tensor(labels)
     kept = (given >= 0) & ~partition.closed
@@ -91,7 +91,7 @@ def test_weights_where_all_neighbours_are_sure_of_another_class() -> None:
     assert sample_weights(torch.tensor([1.0, -1.0, -1.0]), ~closed, closed).tolist() == [1, 0, 0]
 
 
-def test_version_0_1_0_clipped_the_weights() -> None:
+def test_the_released_program_does_not_clip_the_weights() -> None:
     votes = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert neighbour_margin(votes, torch.tensor([1, 0]), 1, clip=False).tolist() == [-1, -1]
     assert neighbour_margin(votes, torch.tensor([1, 0]), 1).tolist() == pytest.approx([-0.99, -0.99])

@@ -102,8 +102,8 @@ def test_robust_step_equals_the_loops(refine: bool, concentration: float) -> Non
     )
     expected["consistency"] = ref.consistency(forward, *split_views(batches["trusted"]))
     assert means(terms) == pytest.approx(expected, rel=3e-5)
-    # One epoch and a quarter after a warm-up of one, over a ramp of two that rises once an epoch.
-    assert terms["pseudo_label"].weight == 1 / 2
+    # One epoch and a quarter after a warm-up of one, over a ramp of two.
+    assert terms["pseudo_label"].weight == pytest.approx(1.25 / 2)
     assert {name: term.weight for name, term in terms.items() if name != "pseudo_label"} == {
         "one_vs_all": 1.0,
         "prototype": 1.0,
@@ -131,18 +131,29 @@ def test_prototypes_start_at_the_mean_clean_embedding() -> None:
     method, samples, _ = prepared()
     assert method.partition is not None
     embeddings = survey_of(method, samples)(method._describe)[0].double().numpy()
-    expected = ref.start_prototypes(embeddings, samples.labels.tolist(), method.partition.clean.tolist(), CLASSES)
-    assert np.allclose(method.net.prototypes.detach(), expected, atol=1e-5)
+    means = ref.start_prototypes(embeddings, samples.labels.tolist(), method.partition.clean.tolist(), CLASSES)
+    assert np.allclose(method.net.prototypes.detach(), ref.unit_rows(means), atol=1e-5)
 
 
-def test_version_0_1_0_started_from_unit_prototypes_and_usual_heads() -> None:
-    first, _, _ = prepared(details="0.1.0")
-    assert torch.allclose(first.net.prototypes.norm(dim=1), torch.ones(CLASSES), atol=1e-6)
-    assert all(bool(p.any()) for p in tiny_lond(noisy_samples(), details="0.1.0").net.ova_head[-1].parameters())
+def test_the_released_program_starts_from_raw_prototypes() -> None:
+    method, samples, _ = prepared(details="released")
+    assert method.partition is not None
+    embeddings = survey_of(method, samples)(method._describe)[0].double().numpy()
+    means = ref.start_prototypes(embeddings, samples.labels.tolist(), method.partition.clean.tolist(), CLASSES)
+    assert np.allclose(method.net.prototypes.detach(), means, atol=1e-5)
+    assert not torch.allclose(method.net.prototypes.norm(dim=1), torch.ones(CLASSES), atol=1e-4)
 
 
-def test_heads_start_from_kaimings_weights_and_no_bias() -> None:
-    net = tiny_lond(noisy_samples(), embedding_size=512).net
+@pytest.mark.parametrize(("step", "expected"), [(0, 0.25), (1, 0.25)])
+def test_the_ramp_of_the_released_program_rises_once_an_epoch(step: int, expected: float) -> None:
+    method, samples, phase = prepared(warmup_epochs=5, ramp_epochs=4, details="released")
+    terms = method.step("robust", first_batches(samples, phase), Clock(6, step, 2), seeded())
+    assert terms["pseudo_label"].weight == expected
+
+
+def test_heads_of_the_released_program_start_from_kaimings_weights_and_no_bias() -> None:
+    assert all(bool(p.any()) for p in tiny_lond(noisy_samples()).net.ova_head[-1].parameters())
+    net = tiny_lond(noisy_samples(), embedding_size=512, details="released").net
     for head in (net.ova_head, net.projection_head):
         layers = [layer for layer in head.modules() if isinstance(layer, nn.Linear)]
         assert len(layers) == 2 and not any(bool(layer.bias.any()) for layer in layers)
@@ -151,7 +162,7 @@ def test_heads_start_from_kaimings_weights_and_no_bias() -> None:
 
 
 def test_a_group_of_one_image_shares_the_statistics_of_the_others() -> None:
-    method, samples, _ = prepared()
+    method, samples, _ = prepared(details="released")
     method.train()
     images = survey_images(samples)
     alone, others = images[:1], images[1:6]
@@ -277,15 +288,14 @@ def test_without_refining_or_closed_samples_no_target_pass_is_made() -> None:
     batches = first_batches(samples, phase)
     method.step("robust", batches, Clock(2), seeded())
     sizes = {name: len(batch.labels) for name, batch in batches.items()}
-    assert passes == [sizes[name] for name in ("clean", "clean", "all", "all", "trusted", "trusted")]
+    assert passes == [2 * sizes["clean"], 2 * sizes["all"], 2 * sizes["trusted"]]
 
 
 @pytest.mark.parametrize(
     ("clock", "ramp", "expected"),
     [
         (Clock(5), 4, 0.0),
-        (Clock(5, 1, 2), 4, 0.0),
-        (Clock(6, 1, 2), 4, 0.25),
+        (Clock(5, 1, 2), 4, 0.125),
         (Clock(7), 4, 0.5),
         (Clock(9), 4, 1.0),
         (Clock(40), 4, 1.0),
@@ -418,8 +428,8 @@ def test_web_warmup_sets_prototypes_from_class_means_and_never_again() -> None:
     survey = survey_of(method, samples)
     method.before_epoch(0, survey)
     embeddings = survey(method._describe)[0].double().numpy()
-    expected = ref.start_prototypes(embeddings, samples.labels.tolist(), [True] * len(samples), CLASSES)
-    assert np.allclose(method.net.prototypes.detach(), expected, atol=1e-5)
+    means = ref.start_prototypes(embeddings, samples.labels.tolist(), [True] * len(samples), CLASSES)
+    assert np.allclose(method.net.prototypes.detach(), ref.unit_rows(means), atol=1e-5)
     with torch.no_grad():
         method.net.prototypes.add_(0.3)
     learned = method.net.prototypes.detach().clone()

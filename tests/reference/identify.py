@@ -94,11 +94,8 @@ def select_open(margins: Sequence[float], clean: Sequence[bool], share: str) -> 
 
 
 def weights(q: np.ndarray, labels: Sequence[int], clean: Sequence[bool], is_open: Sequence[bool]) -> np.ndarray:
-    """Eq. 12 with the margin against the single best other class, not clipped, its maximum over the closed set."""
-    margins = [
-        (row[y] if y >= 0 else 0.0) - max(row[c] for c in range(len(row)) if c != y)
-        for row, y in zip(q, labels, strict=True)
-    ]
+    """Eq. 12 with the margin against the single best other class, its maximum over the closed set."""
+    margins = neighbour_margin(q, labels, 1)
     closed = [i for i in range(len(labels)) if not clean[i] and not is_open[i]]
     largest = max((margins[i] for i in closed), default=0.0)
     return np.array(

@@ -34,9 +34,9 @@ class Choices:
 
 
 RELEASED = Choices()
-OURS = Choices(positives_twice=False)
-FIRST = Choices(passes_apart=False, positives_twice=False, ramp_by_epoch=False)
-"""Those of version 0.1.0."""
+BUT_PAPER = Choices(positives_twice=False)
+"""Those of the released program, but for what the paper says."""
+OURS = Choices(passes_apart=False, positives_twice=False, ramp_by_epoch=False)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip:
         neighbour_label: ``(N, C)`` distributions q.
         labels: ``(N,)`` given labels; a negative one (unlabelled) has q[y] = 0.
         top: K; capped by the number of other classes.
-        clip: False = take q[y] as it is, as the weights of Eq. 12 do.
+        clip: False = take q[y] as it is.
 
     Returns:
         ``(N,)`` margins; the larger, the more likely is the label right.

@@ -64,7 +64,7 @@ def identify(
     embeddings: Tensor | np.ndarray,
     settings: IdentifySettings | None = None,
     *,
-    clip_weights: bool = False,
+    clip_weights: bool = True,
 ) -> Partition:
     """Divide N labelled samples into clean, closed-set noise and open-set noise.
 
@@ -73,7 +73,7 @@ def identify(
         positives: ``(N, C)`` one-vs-all probabilities of belonging to each class, each in [0, 1].
         embeddings: ``(N, E)``; normalised here to unit length.
         settings: thresholds; the paper's if None.
-        clip_weights: clip the vote for the given label in Eq. 12 as in Eq. 8, as version 0.1.0 did.
+        clip_weights: clip the vote for the given label in Eq. 12 as in Eq. 8; False as in the released program.
 
     Returns:
         The partition with Eq. 12 weights, corrected labels (the neighbours' vote for closed-set noise) and margins.

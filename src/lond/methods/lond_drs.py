@@ -141,7 +141,7 @@ class LondDrs(Method):
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
         if self.settings.contrastive_weight and not self.settings.savings.contrast_on_supervised:
             terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
-        # Last, as in the released program: its views weigh most in the running statistics, and are not mixed.
+        # Last, as in the released program: what passes last weighs most in the running statistics.
         if "trusted" in batches:
             terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
         if self.witness is not None:
@@ -278,7 +278,7 @@ class LondDrs(Method):
     def _outputs(self, groups: Sequence[Tensor]) -> DualOutput:
         """Run groups of images through the network, each with its own batch statistics, and join their rows.
 
-        All share theirs in version 0.1.0, and where a group of one row would have none.
+        All share theirs unless the released program is followed, and where a group of one row would have none.
         """
         if self._as_released and min(len(group) for group in groups) > 1:
             parts = [self.net(group) for group in groups]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from lond.config import DataSettings, NetSettings, RunConfig
 from lond.data.benchmarks import BenchmarkSettings
 from lond.data.noise import NoiseKind, NoiseSettings
@@ -18,9 +16,6 @@ from lond.presets.scaling import occasion_of, with_method
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
-PLAN: Literal["late-cosine"] = "late-cosine"
-"""How the rate falls in the released program of LOND-DRS."""
-
 
 def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
     """Return the paper's CIFAR column."""
@@ -29,7 +24,6 @@ def cifar(benchmark: str, kind: NoiseKind, rate: float) -> RunConfig:
     return RunConfig(
         data=DataSettings(BenchmarkSettings(benchmark, noise=noise)),
         settings=settings,
-        optimiser=OptimiserSettings(plan=PLAN),
     )
 
 
@@ -40,7 +34,7 @@ def web(benchmark: str) -> RunConfig:
         net=NetSettings("timm:resnet50", pretrained=True),
         views=ViewSettings(strong="randaugment"),
         settings=recipe(Occasion(benchmark=benchmark)).settings,
-        optimiser=OptimiserSettings(learning_rate=0.005, constant_epochs=10, plan=PLAN),
+        optimiser=OptimiserSettings(learning_rate=0.005, constant_epochs=10),
         train=TrainSettings(epochs=120, batch_size=64),
     )
 
@@ -53,7 +47,7 @@ def mini80(kind: NoiseKind, rate: float) -> RunConfig:
         net=NetSettings(width=0.5),
         views=ViewSettings(padding=2),
         settings=LondDrsSettings(warmup_epochs=10, identify=identify),
-        optimiser=OptimiserSettings(constant_epochs=10, plan=PLAN),
+        optimiser=OptimiserSettings(constant_epochs=10),
         train=TrainSettings(epochs=30, average_last=3),
     )
 
@@ -65,7 +59,7 @@ def digits() -> RunConfig:
         net=NetSettings(width=0.25),
         views=ViewSettings(padding=2, flip=False, strong="geometric"),
         settings=LondDrsSettings(warmup_epochs=8, identify=IdentifySettings(neighbours=20), ramp_epochs=8),
-        optimiser=OptimiserSettings(constant_epochs=8, plan=PLAN),
+        optimiser=OptimiserSettings(constant_epochs=8),
         train=TrainSettings(epochs=24, batch_size=64, average_last=3),
     )
 

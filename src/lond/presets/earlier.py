@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from lond.config import RunConfig, former_defaults
-from lond.presets.benchmarks import PLAN
 
 STEP_LIMITS = {("mini80", "cir-plus"): 50, ("mini80", "unicon"): 35}
 """Benchmark and method -> the most steps of a phase, where there are others now."""
@@ -24,10 +23,8 @@ def as_first_released(config: RunConfig) -> RunConfig:
     steps = config.train.max_steps
     if not config.data.frozen.backbone:
         steps = STEP_LIMITS.get((benchmark, method), steps)
-    plan = "cosine" if config.optimiser.plan == PLAN else config.optimiser.plan
     return replace(
         config,
         settings=replace(config.settings, **settings),
-        optimiser=replace(config.optimiser, plan=plan),
         train=replace(config.train, max_steps=steps),
     )
