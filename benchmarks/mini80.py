@@ -56,7 +56,7 @@ SAVINGS = {
     "identify_every": "2",
 }
 LONG = {"train.epochs": "120", "settings.warmup_epochs": "20"}
-AFFECTED = ("standard", "cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
+AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
 """Methods whose defaults differ from version 0.1.0, or that it did not have."""
 
 
