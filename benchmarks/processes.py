@@ -3,8 +3,9 @@
     python -m benchmarks.processes [--out results/processes.json] [--page docs/distributed.md]
 
 Some of scikit-learn's digits with noisy labels are learned by four methods, with the same batches by 1, 2 and 4
-processes: as images on a noisy ground, as they are (on a black one), and as features (their pixels in a row). The table
-of the page is written anew.
+processes: as images on a noisy ground, as they are (on a black one), and as features (their pixels in a row). More
+runs of one process start from weights that differ in their last digit, to tell what rounding alone does. The table of
+the page is written anew.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from lond.types import Request, Samples
 METHODS = ("lond-drs", "cross-fit", "dividemix", "standard")
 INPUTS = ("images", "images on black", "features")
 COUNTS = (1, 2, 4)
+NUDGED = tuple(f"1 nudged {seed}" for seed in range(5))
+"""Runs of one process from weights that differ in their last digit: what rounding alone makes of a run."""
 IMAGES, EPOCHS = 120, 2
 FALSE_ALARM_RATE = 0.05
 START, END = "<!-- processes -->", "<!-- /processes -->"
@@ -45,16 +48,13 @@ START, END = "<!-- processes -->", "<!-- /processes -->"
 
 
 def config_of(method: str, kind: str) -> RunConfig:
-    """Return the digits' preset of a method, shortened."""
-    changes = {
-        "net.width": "0.25",
-        "train.batch_size": "50",
-        "train.average_last": "1",
-        "optimiser.learning_rate": "0.005",
-    }
+    """Return the digits' preset of a method, shortened, at its full learning rate."""
+    changes = {"net.width": "0.25", "train.batch_size": "50", "train.average_last": "1"}
     config = stages("", "digits", method, root="data", test="", epochs=EPOCHS, frozen=False, overrides=changes)[
         COMMAND_LINE
     ]
+    # So few epochs would be over before the rate of the preset was used.
+    config = replace(config, optimiser=replace(config.optimiser, plan="constant", milestones=()))
     return replace(config, net=NetSettings("features", width=0.125)) if kind == "features" else config
 
 
@@ -70,11 +70,22 @@ def samples_of(config: RunConfig, kind: str) -> Samples:
     return replace(samples, pixels=FeaturePixels(pixels.flatten(1).float().numpy() / 255))
 
 
-def trained(method: str, kind: str, runtime: Runtime) -> dict[str, Any]:
+@torch.no_grad()
+def nudge(module: torch.nn.Module, seed: int) -> None:
+    """Move every weight to the next number that float32 knows, up or down at random."""
+    random = generator(seed, "nudge")
+    for weight in module.parameters():
+        signs = torch.randint(0, 2, weight.shape, generator=random) * 2 - 1
+        weight.copy_(torch.nextafter(weight, signs * torch.inf))
+
+
+def trained(method: str, kind: str, runtime: Runtime, *, nudged: int | None = None) -> dict[str, Any]:
     """Train and return what is compared: losses, selection, verdicts, weights."""
     config = config_of(method, kind)
     samples = samples_of(config_of(method, "images"), kind)
     net, views = build(config, shape_of(samples), samples.labels)
+    if nudged is not None:
+        nudge(net, nudged)
     trainer = Trainer(net, samples, views, config.train, config.optimiser, runtime, show_progress=False)
     history = trainer.run().history
     prediction, partition = trainer.predict(samples), net.partition
@@ -92,20 +103,23 @@ def trained(method: str, kind: str, runtime: Runtime) -> dict[str, Any]:
 
 
 def work(processes: int, folder: Path) -> None:
-    """Train everything with some processes, and keep it."""
+    """Train everything with some processes, and keep it; with one, also from nudged weights."""
     runtime = Runtime(RuntimeSettings("cpu", devices=processes, threads=1))
     for method in METHODS:
         for kind in INPUTS:
             found = trained(method, kind, runtime)
             if runtime.is_main:
                 save_state(folder / f"{method}-{kind}-{processes}", found)
+            if processes == 1:
+                for seed, name in enumerate(NUDGED):
+                    save_state(folder / f"{method}-{kind}-{name}", trained(method, kind, runtime, nudged=seed))
     runtime.barrier()
     runtime.close()
 
 
 def compare(folder: Path, method: str, kind: str) -> dict[str, Any]:
     """Return what each number of processes ends with, and how far it is from what one ends with."""
-    states = {count: load_state(folder / f"{method}-{kind}-{count}") for count in COUNTS}
+    states = {count: load_state(folder / f"{method}-{kind}-{count}") for count in (*COUNTS, *NUDGED)}
     alone = states[1]
     rows = {}
     for count, state in states.items():
@@ -134,19 +148,24 @@ def table(result: dict[str, Any]) -> str:
     """Return the table of the page, in Markdown."""
     lines = [
         "| method | input | loss of the last epoch: 1, 2, 4 processes | selections that differ | verdicts that differ "
-        "| largest difference of a weight |",
-        "|---|---|---|---|---|---|",
+        "| relative difference of a loss | difference of a weight |",
+        "|---|---|---|---|---|---|---|",
     ]
     for cell in result["cells"]:
         rows = cell["processes"]
         losses = ", ".join(f"{rows[str(count)]['losses'][-1]:.5f}" for count in COUNTS)
-        others = [rows[str(count)] for count in COUNTS[1:]]
-        selected = " and ".join(str(row["selections_that_differ"]) for row in others)
-        selected = selected if rows["1"]["selected"] else "none made"
-        verdicts = " and ".join(str(row["verdicts_that_differ"]) for row in others)
-        weights = " and ".join(f"{row['largest_weight_difference']:.0e}" for row in others)
-        lines.append(f"| `{cell['method']}` | {cell['input']} | {losses} | {selected} | {verdicts} | {weights} |")
+        selected = _apart(rows, "selections_that_differ", "d") if rows["1"]["selected"] else "none made"
+        verdicts = _apart(rows, "verdicts_that_differ", "d")
+        apart, weights = (_apart(rows, f"largest_{what}_difference", ".0e") for what in ("loss", "weight"))
+        cells = (f"`{cell['method']}`", cell["input"], losses, selected, verdicts, apart, weights)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _apart(rows: dict[str, Any], what: str, form: str) -> str:
+    """Return how far 2 and 4 processes are from one, and, in brackets, the farthest of the nudged runs."""
+    several = " and ".join(format(rows[str(count)][what], form) for count in COUNTS[1:])
+    return f"{several} ({format(max(rows[name][what] for name in NUDGED), form)})"
 
 
 def with_table(page: str, result: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from processes.threads import run_together
 from torch import Tensor, nn
 
+from lond.errors import ConfigError
 from lond.processes.rows import by_rows
 
 LAYERS = {
@@ -96,7 +97,10 @@ class StochasticDepth(nn.Module):
         return rows * rows.new_empty(len(rows), *[1] * (rows.dim() - 1)).bernoulli_(0.5)
 
 
-@pytest.mark.parametrize("layer", [nn.Dropout(0.5), nn.Dropout2d(0.5), StochasticDepth()], ids=type)
+DRAWING = [nn.Dropout(0.5), nn.Dropout2d(0.5), nn.AlphaDropout(0.5), nn.FeatureAlphaDropout(0.5), StochasticDepth()]
+
+
+@pytest.mark.parametrize("layer", DRAWING, ids=type)
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_dropout_draws_for_the_whole_batch(layer: nn.Module, channels_last: bool) -> None:
     inputs = torch.randn(7, 3, 4, 4)
@@ -117,7 +121,31 @@ def test_dropout_draws_for_the_whole_batch(layer: nn.Module, channels_last: bool
         assert torch.equal(out, wanted)
 
 
-def test_dropout_rests_in_evaluation() -> None:
+@pytest.mark.parametrize("layer", [nn.Dropout(), nn.AlphaDropout(), nn.RReLU(1.0, 1.0)], ids=type)
+def test_dropout_rests_in_evaluation(layer: nn.Module) -> None:
     inputs = torch.randn(7, 3)
-    for (out,) in run_together(2, lambda _rank: by_rows(lambda rows: (nn.Dropout().eval()(rows),), inputs)):
+    for (out,) in run_together(2, lambda _rank: by_rows(lambda rows: (layer.eval()(rows),), inputs)):
         assert torch.equal(out, inputs)
+
+
+def test_a_layer_that_cannot_draw_as_one_process_does_is_refused_by_one_line() -> None:
+    def work(_rank: int) -> str:
+        with pytest.raises(ConfigError) as caught:
+            by_rows(lambda rows: (nn.RReLU()(rows),), torch.randn(4, 2))
+        return str(caught.value)
+
+    for line in run_together(2, work):
+        assert "RReLU" in line
+        assert "\n" not in line
+
+
+def test_one_process_adds_up_images_as_several_do() -> None:
+    module = nn.BatchNorm2d(4)
+    images = (1 + torch.randn(64, 4, 32, 32, generator=torch.Generator().manual_seed(0))).to(
+        memory_format=torch.channels_last
+    )
+    (alone,) = by_rows(lambda rows: (copy.deepcopy(module)(rows),), images)
+    wanted = copy.deepcopy(module).double()(images.double())
+    for (out,) in run_together(2, lambda _rank: by_rows(lambda rows: (copy.deepcopy(module)(rows),), images)):
+        assert torch.allclose(out, alone, rtol=1e-6, atol=1e-6)
+    assert torch.allclose(alone.double(), wanted, rtol=1e-6, atol=1e-6)

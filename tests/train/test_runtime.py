@@ -241,6 +241,29 @@ def test_a_lost_process_ends_the_run_with_one_line_and_one_process_goes_on(tmp_p
     assert log.read_text().count("\n") == 25
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+def test_a_stuck_process_ends_the_run_with_one_line_after_the_timeout(tmp_path: Path) -> None:
+    source, folder = tmp_path / "images.npz", tmp_path / "run"
+    write_npz(source)
+    command = [sys.executable, *COMMAND, str(source), "--epochs", "500", "--out", str(folder)]
+    run = subprocess.Popen(
+        [*command, "--devices", "2", "--timeout", "15"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    log = folder / "log.jsonl"
+    while not (log.exists() and log.read_text().count("\n")):
+        assert run.poll() is None, run.communicate()[0]
+        time.sleep(0.02)
+    (stuck,) = children(run.pid)
+    os.kill(stuck, signal.SIGSTOP)
+    told = run.communicate(timeout=120)[0]
+    assert run.returncode == 2, told
+    assert told.count("error:") == 1
+    assert "does not answer" in told
+    assert "Start the same command again" in told
+    assert not Path(f"/proc/{stuck}").exists()
+
+
 def test_processes_that_slurm_started_write_one_run(tmp_path: Path) -> None:
     source, folder = tmp_path / "images.npz", tmp_path / "run"
     write_npz(source)

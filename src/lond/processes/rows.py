@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from lond.processes.batch_rows import BatchRows
+from lond.processes.batch_rows import BatchRows, OwnRows
 from lond.processes.group import ProcessGroup, current_group
 
 Outputs = tuple[Tensor, ...]
@@ -33,7 +33,8 @@ def by_rows(function: Callable[[Tensor], Outputs], inputs: Tensor) -> Outputs:
     """
     group = current_group()
     if group is None or len(inputs) < group.processes:
-        return function(inputs)
+        with OwnRows():
+            return function(inputs)
     with BatchRows(group, len(inputs)):
         parts = function(inputs[group.rows(len(inputs))])
     gather: Callable[..., Tensor] = _GatherRows.apply
