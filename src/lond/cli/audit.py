@@ -48,6 +48,10 @@ def audit(
     embeddings: Annotated[
         Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
     ] = None,
+    pred_probs: Annotated[
+        Path | None,
+        typer.Option(help="Out-of-fold class probabilities of a model of your own (.npy, .npz or .parquet)."),
+    ] = None,
     decisions: Annotated[
         Path | None,
         typer.Option(help="CSV of decisions from the page: taken as truth, the other images are judged again."),
@@ -124,6 +128,7 @@ def audit(
                 source,
                 test=test or None,
                 embeddings=embeddings,
+                pred_probs=pred_probs,
                 decisions=decisions,
                 settings=settings,
                 cache=features,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -90,7 +90,7 @@ class MDS(Detector):
         [0.0, 106.0]
     """
 
-    state_names = ("whitening", "white_means")
+    state_names: ClassVar[tuple[str, ...]] = ("whitening", "white_means")
     fits_on = "training"
 
     def __init__(self, network: AnyNetwork | None = None, *, eigen_cutoff: float = 1e-10) -> None:
