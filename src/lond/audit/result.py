@@ -132,7 +132,9 @@ class Audit(AuditContents):
         folder.mkdir(parents=True, exist_ok=True)
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))
-        page = ReviewPage(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
+        page = ReviewPage(
+            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, str(folder)
+        )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
 

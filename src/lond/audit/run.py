@@ -149,8 +149,8 @@ def audit(
     if embeddings is not None:
         own = read_embeddings(embeddings, samples.ids)
     probabilities = None if pred_probs is None else read_probabilities(pred_probs, samples.ids, samples.class_names)
-    # Reading, judging, the map, and the page that the caller writes; besides them whatever is trained.
-    announce_steps((4 if spread is None else 5) + _trainings(settings, samples, folder))
+    costs = step_costs(settings, _trainings(settings, samples, folder), own is None, spread is not None)
+    announce_steps(len(costs), costs)
     reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), progress or quiet)
     network = settings.extractor if own is None else None
     if spread is not None:
@@ -284,6 +284,16 @@ def probability_facts(beside: Beside) -> dict[str, Any]:
         "loss": beside.loss,
         "features_loss": beside.features_loss,
     }
+
+
+def step_costs(settings: AuditSettings, trainings: int, sees_images: bool, spread: bool) -> list[float]:
+    """Return how long the steps of an audit take in relation to each other, as far as that is known beforehand.
+
+    They are reading, judging, whatever is trained, the map, and the page that the caller writes.
+    """
+    reading = 10.0 if sees_images else 1.0
+    training = 2.0 if settings.train == "heads" else 100.0
+    return [*([10.0] if spread else []), reading, 1.0, *[training] * trainings, 1.0, 1.0]
 
 
 def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:

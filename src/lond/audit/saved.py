@@ -26,7 +26,7 @@ Positions = list[tuple[float, float]]
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _SHEET = re.compile(r'<script type="text/plain" id="sheet-\d+">([A-Za-z0-9+/=]*)</script>')
-_THUMBNAIL = 96
+_THUMBNAIL = 192
 
 SUMMARY = "summary.json"
 """Name of the summary in the folder of an audit."""

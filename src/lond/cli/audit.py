@@ -85,6 +85,7 @@ def audit(
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.judge.earlier import usual_extractor
+    from lond.audit.page.write import next_commands
     from lond.audit.result import PAGE
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
@@ -151,7 +152,7 @@ def audit(
     model = look["model"] if look else "model"
     say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
     out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
-    say(f"decide on the page, then: lond apply {folder} --decisions decisions.csv --out corrected --write")
+    say(f"decide on the page, then: {next_commands(str(folder))[1]}")
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:

@@ -98,7 +98,8 @@ def test_decisions_come_first_and_lead_to_the_next_commands(seen: Any) -> None:
 def test_panel_gives_chances_as_percentages(seen: Any) -> None:
     place = next(at for at, label in enumerate(seen.tiles()) if ", foreign, given" in label)
     seen.choose(place)
-    assert seen.text("#detail .chances").split("\n")[0].startswith("Foreign score 80.0 %")
+    shown = " ".join(seen.text("#detail .chances").split())
+    assert shown == "●Label right 5.0 % ▲Label wrong 15.0 % ■Foreign 80.0 %"
     text = seen.text("#detail")
     assert "suggested label" not in text and "p-value" not in text and "15.0 %" in text
 
