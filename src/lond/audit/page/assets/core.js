@@ -80,6 +80,9 @@ const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecis
 // Never round up to certainty.
 const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, 100 * share).toFixed(1)} %` : "–");
 
+// The same in as few letters as a card has room for.
+const sureInShort = (share) => (Number.isFinite(share) ? `${share < 1 ? Math.min(99, Math.round(100 * share)) : 100} %` : "–");
+
 // Audits of version 0.1 have p-values: no probability of being foreign, so never shown as a share of sureness.
 const twoDigits = (value) => Number(value.toPrecision(2));
 const isJudgedByP = (row) => verdict[row] === FOREIGN && Number.isFinite(scores.p_value[row]);
@@ -108,7 +111,7 @@ const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
 function perhaps(row) {
   if (!isUnsureClean[row]) return null;
   const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
-  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps mislabelled", wrong[row]]]
+  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps wrong", wrong[row]]]
     .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
   return likeliest || ["perhaps clean", confidence[row]];
 }
@@ -118,14 +121,14 @@ function chancesOf(row) {
   if (!hasChances(row) || !Number.isFinite(foreign[row] + wrong[row])) return null;
   return [Math.max(0, 1 - wrong[row] - foreign[row]), wrong[row], foreign[row]];
 }
-// What a card says besides the labels: words, and the chance that exactly these words are true (NaN: none).
+// What a card says besides the labels: words, and the chance that exactly these words are true (null: it has none).
 function told(row) {
   const found = perhaps(row);
   const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
   const chances = chancesOf(row);
   if (found) return found;
-  if (verdict[row] === MISLABELLED && chances) return chances[2] > chances[1] ? ["wrong or foreign", chances[1] + chances[2]] : [words, chances[1]];
-  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || !chances ? scores.sureness[row] : NaN];
+  if (verdict[row] === MISLABELLED && chances) return chances[2] > chances[1] ? ["wrong/foreign", chances[1] + chances[2]] : [words, chances[1]];
+  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || !chances ? scores.sureness[row] : null];
 }
 const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 // The chance of the suggested label to be the true one; NaN where the verdict is about the given label.

@@ -120,7 +120,7 @@ function makeTile(place) {
   const [fact, chance] = told(row);
   // Every percentage is the chance of the word before it.
   const suggestion = chanceOfSuggestion(row);
-  const likely = Number.isFinite(suggestion) ? make("span", { class: "number", text: sure(suggestion) }) : null;
+  const likely = Number.isFinite(suggestion) ? make("span", { class: "number", text: sureInShort(suggestion) }) : null;
   const no = codeOfNo(row);
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
@@ -129,7 +129,7 @@ function makeTile(place) {
       make("span", { class: "labels", dir: "auto" },
         make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null, likely),
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
-        make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : Number.isFinite(chance) ? sure(chance) : "" }))),
+        make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
     make("span", { class: "stamp" }));
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
