@@ -14,7 +14,7 @@ from lond.progress.events import Event, Listener, tell
 LEAST_SHARE = 0.03
 """Share of a step that must be done before it tells how long it will take, ..."""
 
-LEAST_SECONDS = 3.0
+LEAST_SECONDS = 5.0
 """... unless it has gone on for so long: the first things done then tell enough."""
 
 Progress = Callable[[int, int], None]

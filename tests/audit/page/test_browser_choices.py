@@ -12,6 +12,7 @@ from audit.page.page_samples import CLASSES, make_page, make_table
 from audit.page.page_visits import written
 
 from lond.audit.page.write import ReviewPage
+from lond.audit.saved import next_commands
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +169,7 @@ def test_more_foreign_images_than_are_called_so_lead_to_the_likeliest(visit: Any
 def test_commands_name_what_was_audited(visit: Any, tmp_path: Path) -> None:
     folder = tmp_path / "my photos"
     folder.mkdir()
-    page = replace(few(), summary={"source": str(folder)}, folder="out/my audit")
+    page = replace(few(), commands=next_commands("out/my audit", str(folder)))
     seen = visit(written(tmp_path, page))
     seen.page.click("#open-decisions")
     lines = seen.page.evaluate("document.querySelector('#commands').textContent").split("\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +47,11 @@ class ReviewPage:
     summary: dict[str, Any]
     positions: list[tuple[float, float]] | None
     thumbnails: Callable[[int], Image.Image | None]
-    folder: str = "audit"
-    """Folder of the audit, as the page's commands name it."""
+    commands: tuple[str, ...] = (
+        "lond audit SOURCE --decisions decisions.csv",
+        "lond apply audit --decisions decisions.csv --out corrected --write",
+    )
+    """What to run with decisions."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +97,9 @@ def _payload(page: ReviewPage, max_bytes: int) -> dict[str, Any]:
         "columns": encode_columns(page.table, page.class_names),
         "positions": None if page.positions is None else encode_positions(page.positions),
         "summary": page.summary,
-        "commands": next_commands(page.folder, page.summary.get("source")),
+        "commands": list(page.commands),
         "bounds": {"bytes": max_bytes, "sides": list(SIDES)},
     }
-
-
-def next_commands(folder: str, source: object = None) -> list[str]:
-    """Return what to run with decisions: another look, and the corrected set; ``SOURCE`` where it is not at hand.
-
-    Examples:
-        >>> next_commands("my audit")[1]
-        "lond apply 'my audit' --decisions decisions.csv --out corrected --write"
-    """
-    place = shlex.quote(folder)
-    audited = shlex.quote(source) if isinstance(source, str) and source and Path(source).exists() else "SOURCE"
-    return [
-        f"lond audit {audited} --decisions decisions.csv --out {place}",
-        f"lond apply {place} --decisions decisions.csv --out corrected --write",
-    ]
 
 
 def _render(title: str, payload: dict[str, Any], sprites: Sprites) -> bytes:
