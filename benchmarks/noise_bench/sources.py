@@ -65,16 +65,16 @@ def load_world(data: Path, features: Path) -> World:
     missing = [str(path) for path in needed if not path.exists()]
     if missing:
         raise DataError(f"the noise bench needs {', '.join(missing)}; see docs/noise-bench.md for the data")
-    train, test = (_unpickled(data / "cifar-100-python" / name) for name in ("train", "test"))
+    train, test = (unpickled(data / "cifar-100-python" / name) for name in ("train", "test"))
     labels = [np.asarray(part[b"fine_labels"], dtype=np.int64) for part in (train, test)]
     superclass = np.zeros(100, dtype=np.int64)
     superclass[labels[1]] = test[b"coarse_labels"]
-    meta = _unpickled(data / "cifar-100-python" / "meta")
+    meta = unpickled(data / "cifar-100-python" / "meta")
     human = np.load(data / "human50.npz")
     digits = load_digits()
     return World(
-        Images(_features(features, "cifar_train", _cifar_pixels(train)), labels[0]),
-        Images(_features(features, "cifar_test", _cifar_pixels(test)), labels[1]),
+        Images(stored_features(features, "cifar_train", cifar_pixels(train)), labels[0]),
+        Images(stored_features(features, "cifar_test", cifar_pixels(test)), labels[1]),
         _tiny(data, features, "train"),
         _tiny(data, features, "test"),
         Images(digits.data.astype(np.float32) / 16, digits.target.astype(np.int64)),
@@ -85,13 +85,15 @@ def load_world(data: Path, features: Path) -> World:
     )
 
 
-def _unpickled(path: Path) -> dict[bytes, Any]:
+def unpickled(path: Path) -> dict[bytes, Any]:
+    """Return what a file of CIFAR holds."""
     with path.open("rb") as file:
         content: dict[bytes, Any] = pickle.load(file, encoding="bytes")
     return {key.encode() if isinstance(key, str) else key: value for key, value in content.items()}
 
 
-def _cifar_pixels(part: dict[bytes, Any]) -> NDArray[np.uint8]:
+def cifar_pixels(part: dict[bytes, Any]) -> NDArray[np.uint8]:
+    """Return the images ``(N, 3, 32, 32)`` of a file of CIFAR."""
     return np.asarray(part[b"data"], dtype=np.uint8).reshape(-1, 3, 32, 32)
 
 
@@ -103,10 +105,10 @@ def _tiny(data: Path, features: Path, split: str) -> Images:
     chosen = np.random.default_rng(0).permutation(every)[:TINY_CLASSES]
     rows = np.flatnonzero(np.isin(label, chosen))
     name = "tiny" if split == "train" else "tiny_test"
-    return Images(_features(features, name, pixels[rows].transpose(0, 3, 1, 2)), label[rows])
+    return Images(stored_features(features, name, pixels[rows].transpose(0, 3, 1, 2)), label[rows])
 
 
-def _features(folder: Path, name: str, pixels: NDArray[np.uint8]) -> NDArray[Any]:
+def stored_features(folder: Path, name: str, pixels: NDArray[np.uint8]) -> NDArray[Any]:
     """Return stored features ``(N, D)`` of images ``(N, 3, H, W)``, or extract one view each and store it."""
     path = folder / f"{name}.npz"
     if not path.exists():

@@ -93,7 +93,7 @@ def test_without_its_page_pictures_come_from_their_files(page: str | None, found
     assert again.title == "Audit in out"
     assert again.positions is None
     assert again.class_names == found.class_names
-    assert max(again.picture(5).size) == 96
+    assert max(again.picture(5).size) == 192
     assert again.picture(6) is None
 
 

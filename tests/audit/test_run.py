@@ -236,6 +236,47 @@ def test_embeddings_alone_can_be_audited(tmp_path: Path, monkeypatch: pytest.Mon
         run(tmp_path / "own.npz", embeddings=tmp_path / "own.npz")
 
 
+def clustered(blind: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features, given labels of which the first ten are wrong, and true labels."""
+    random = np.random.default_rng(0)
+    true = np.arange(200) % 4
+    values = random.normal(size=(200, 8)) + (0 if blind else 6) * np.eye(4, 8)[true]
+    return values.astype(np.float32), np.where(np.arange(200) < 10, (true + 1) % 4, true), true
+
+
+def test_probabilities_of_ones_own_judge_where_features_are_blind(tmp_path: Path) -> None:
+    values, given, true = clustered(blind=True)
+    chances = 0.85 * np.eye(4)[true] + 0.15 / 4
+    blind = run((values, given))
+    found = run((values, given), pred_probs=chances)
+    wrong = set(found.select(verdict="mislabelled").id)
+    assert wrong == set(map(str, range(10))) != set(blind.select(verdict="mislabelled").id)
+    assert found.table.suggested_label[:10] == tuple(map(str, true[:10]))
+    assert found.table.neighbours == blind.table.neighbours, "neighbours are those of the features"
+    assert any("judged by them" in note for note in found.summary["notes"])
+    told = found.summary["pred_probs"]
+    assert told["judged_by"] == "probabilities" and told["loss"] < told["features_loss"]
+    # By id and by class, in any order, for a source with ids.
+    np.savez(tmp_path / "own.npz", embeddings=values, labels=given, ids=np.arange(200).astype(str))
+    order = np.random.default_rng(1).permutation(200)
+    np.savez(
+        tmp_path / "p.npz", pred_probs=chances[order][:, ::-1], ids=order.astype(str), classes=np.array(list("3210"))
+    )
+    again = run(tmp_path / "own.npz", pred_probs=tmp_path / "p.npz")
+    assert again.table.verdict == found.table.verdict
+    with pytest.raises(DataError, match="columns in this order: '0', '1', '2', '3'"):
+        run((values, given), pred_probs=chances[:, :3])
+
+
+def test_probabilities_that_say_nothing_leave_the_verdicts_alone() -> None:
+    values, given, _ = clustered(blind=False)
+    before = run((values, given))
+    after = run((values, given), pred_probs=np.full((200, 4), 0.25))
+    assert after.table.verdict == before.table.verdict
+    assert any("add nothing" in note or "count beside" in note for note in after.summary["notes"])
+    assert after.summary["pred_probs"]["judged_by"] == "features"
+
+
 # So few epochs may end before any sample is judged clean.
 @pytest.mark.filterwarnings("ignore:epoch")
 @pytest.mark.parametrize("train", ["scratch", "finetune"])

@@ -58,6 +58,6 @@ def test_pictures_of_files_are_small_and_failures_are_none(tmp_path: Path) -> No
     make_thumbnail(1, 40).save(tmp_path / "small.png")
     (tmp_path / "text.png").write_text("no image")
     sizes = [picture_of_file(tmp_path / f"{name}.png").size for name in ("large", "small")]
-    assert sizes == [(96, 96), (40, 40)]
+    assert sizes == [(192, 192), (40, 40)]
     for name in ("text.png", "missing.png", ".", "nul\0.png"):
         assert picture_of_file(tmp_path / name) is None

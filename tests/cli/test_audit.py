@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
@@ -95,3 +96,20 @@ def test_more_foreign_images_than_are_called_so_are_told(
 
     _print_summary(Found())  # type: ignore[arg-type]
     assert ("sort all images by foreign score" in capsys.readouterr().out) is told
+
+
+def test_probabilities_from_a_file(tmp_path: Path, lond: Call) -> None:
+    random, true = np.random.default_rng(0), np.arange(120) % 3
+    given = np.where(np.arange(120) < 6, (true + 1) % 3, true)
+    np.savez(tmp_path / "own.npz", embeddings=random.normal(size=(120, 4)).astype(np.float32), labels=given)
+    np.save(tmp_path / "p.npy", 0.9 * np.eye(3)[true] + 0.1 / 3)
+    options = ["--out", tmp_path / "audit", "--map", "none", "--epochs", 2, "--threads", 1, "--accelerator", "cpu"]
+    code, out, err = lond("audit", tmp_path / "own.npz", "--pred-probs", tmp_path / "p.npy", *options)
+    assert code == 0, err
+    assert "your probabilities fit the labels better" in out
+    with (tmp_path / "audit" / "audit.csv").open(newline="", encoding="utf-8") as file:
+        wrong = [row["id"] for row in csv.DictReader(file) if row["verdict"] == "mislabelled"]
+    assert wrong == [str(place) for place in range(6)]
+    np.save(tmp_path / "logits.npy", np.log(np.load(tmp_path / "p.npy")))
+    code, _, err = lond("audit", tmp_path / "own.npz", "--pred-probs", tmp_path / "logits.npy", *options)
+    assert code == 2 and "give probabilities, not logits" in err

@@ -7,8 +7,8 @@ import torch
 from detect.last_layer_samples import Head, features
 from reference import detectors as ref
 
-from lond.detect import SCALE, Evidence, NoNetworkError
-from lond.detect.scale import scaled_features
+from lond.detect import ASH, SCALE, Evidence, NoNetworkError
+from lond.detect.scale import LARGEST_RATIO, scaled_features
 from lond.errors import ConfigError
 
 
@@ -26,6 +26,24 @@ def test_the_factor_never_exceeds_that_of_equal_features() -> None:
     assert largest == pytest.approx(torch.tensor(2.0).exp().item())
     assert (scaled_features(mixed, 50).abs() <= mixed.abs() * largest * 1.0001).all()
     assert not scaled_features(torch.zeros(1, 8)).any()
+
+
+@pytest.mark.parametrize("detector", [SCALE, ASH])
+def test_flat_features_have_a_finite_score(detector: type[SCALE | ASH]) -> None:
+    # One of 1,280 equal entries is kept: the ratio of sums is 1,280, and exp(1,280) is beyond any float.
+    flat, peaked = torch.ones(1, 1280), torch.eye(1, 1280) * 9
+    scores = detector(percentile=99.95, head=torch.nn.Linear(1280, 5)).score_features(
+        Evidence(torch.cat([flat, peaked]))
+    )
+    assert scores.isfinite().all()
+
+
+def test_a_ratio_below_the_bound_is_exact() -> None:
+    scaled = scaled_features(torch.ones(1, 100, dtype=torch.float64), 98)
+    assert scaled.max().item() == pytest.approx(torch.tensor(50.0).exp().item(), rel=1e-4)
+    assert scaled_features(torch.ones(1, 100), 99).max().item() == pytest.approx(
+        torch.tensor(LARGEST_RATIO).exp().item(), rel=1e-4
+    )
 
 
 def test_refusals() -> None:

@@ -50,6 +50,15 @@ def _loose(folder: Path) -> None:
         picture.save(folder / f"{number:02d}.png")
 
 
+def _probabilities(file: Path) -> None:
+    """Write probabilities that agree with the labels of the photos."""
+    paths = sorted(Path("photos").rglob("*.png"))
+    classes = sorted({path.parent.name for path in paths})
+    own = np.eye(len(classes))[[classes.index(path.parent.name) for path in paths]]
+    ids = [path.relative_to("photos").as_posix() for path in paths]
+    np.savez(file, pred_probs=0.8 * own + 0.2 / len(classes), ids=np.array(ids), classes=np.array(classes))
+
+
 def _embeddings(file: Path) -> None:
     """Write features and labels of the photos, in the order of their names."""
     paths = sorted(Path("photos").rglob("*.png"))
@@ -82,6 +91,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "other_images": _loose,
     "foreign": _loose,
     "own.npz": _embeddings,
+    "probs.npz": _probabilities,
     "decisions.csv": _decisions,
     "export.json": _annotations,
 }
@@ -92,7 +102,7 @@ def provide(word: str) -> None:
     """Write what a word of a command names, if it is a user's own data and not there yet."""
     name = word.rstrip("/")
     if name in MAKERS and not Path(name).exists():
-        if name == "own.npz":
+        if name in ("own.npz", "probs.npz"):
             provide("photos")
         MAKERS[name](Path(name))
 

@@ -62,6 +62,16 @@ def test_lines_keep_their_pace() -> None:
     assert written[-1] == "audit: step 2 of 3, training"
 
 
+def test_the_first_estimate_of_long_work_is_not_kept_waiting() -> None:
+    written: list[str] = []
+    lines = CalmLines(written.append, pace=30, clock=lambda: 0.0)
+    for left in (None, 100.0, 90.0):
+        lines(Event("audit", 1, 3, "reading", seconds_left=left))
+    lines(Event("audit", 2, 3, "judging"))
+    lines(Event("audit", 2, 3, "judging", seconds_left=10.0))
+    assert [line.split(", ")[-1] for line in written] == ["reading", "about 2 min left", "judging"]
+
+
 def test_a_line_by_hand() -> None:
     event = Event("audit", 2, 3, "training", "epoch 4/9 robust", 0.4, 130.0, RECORD)
     assert line_of(event).startswith("audit: step 2 of 3, training, epoch 4/9 robust, 40 %, loss 1.250  acc 50.0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lond.progress.events import Event, listening
-from lond.progress.work import Work, announce_steps, begin_step, overall, work_here
+from lond.progress.work import LEAST_SECONDS, Work, announce_steps, begin_step, overall, work_here
 
 
 class Clock:
@@ -35,6 +35,35 @@ def test_time_left_by_hand() -> None:
     work.move(0.5)
     # Fifteen seconds of this step, and one more, as long as the fifty of the finished and the thirty of this one.
     assert work.seconds_left() == pytest.approx(15 + (50 + 30) / 2)
+
+
+def test_costs_tell_how_long_other_steps_take() -> None:
+    clock = Clock()
+    work = Work("audit", clock=clock)
+    work.announce(3, [10.0, 1.0, 4.0])
+    work.begin("reading")
+    clock.now = 10
+    work.move(0.5)
+    # Ten seconds of this step, which takes twenty for a cost of ten; five more of cost follow.
+    assert work.seconds_left() == pytest.approx(10 + 5 * 2)
+    work.begin("judging")
+    work.begin("training")
+    clock.now = 20
+    work.move(0.5)
+    assert work.seconds_left() == pytest.approx(10)
+    work.announce(2, [1.0])
+    assert work.seconds_left() == pytest.approx(10), "costs of another number of steps say nothing"
+
+
+def test_the_first_things_done_tell_enough_after_some_seconds() -> None:
+    clock = Clock()
+    work = Work("audit", 1, clock=clock)
+    work.begin("reading")
+    clock.now = LEAST_SECONDS / 2
+    work.move(0.01)
+    assert work.seconds_left() is None
+    clock.now = LEAST_SECONDS
+    assert work.seconds_left() == pytest.approx(99 * LEAST_SECONDS)
 
 
 def test_more_steps_than_announced_and_unknown_numbers() -> None:

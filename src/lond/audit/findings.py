@@ -16,7 +16,7 @@ from lond.audit.judge.learn import Learned
 from lond.audit.judge.rates import told_rates
 from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
-from lond.crossfit.chances import FOREIGN_FROM, OUTSIDE, WRONG
+from lond.crossfit.chances import DOUBTED_FROM, FOREIGN_FROM, OUTSIDE, WRONG
 from lond.crossfit.decided import UNDECIDED
 from lond.frozen.read import ImageFacts
 from lond.types import Samples, Verdict
@@ -149,4 +149,5 @@ class Findings:
             ],
             "leaks": leaks,
             "threshold": FOREIGN_FROM,
+            "wrong_threshold": DOUBTED_FROM,
         }

@@ -13,7 +13,7 @@ from lond.audit.contents import AuditContents
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
-from lond.audit.saved import SUMMARY, picture_of_file, read_page, read_summary, writable
+from lond.audit.saved import SUMMARY, next_commands, picture_of_file, read_page, read_summary, writable
 from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
 from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
@@ -132,7 +132,10 @@ class Audit(AuditContents):
         folder.mkdir(parents=True, exist_ok=True)
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))
-        page = ReviewPage(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail)
+        commands = next_commands(str(folder), self.summary.get("source"))
+        page = ReviewPage(
+            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands
+        )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
 

@@ -23,11 +23,13 @@ from lond.audit.second_look import Decisions, SecondLook, second_look
 from lond.audit.shared_reading import sharded_reading
 from lond.audit.to_learn import first_look, learned_from, mean_of_views, near_copies, no_label_below_zero, training_rows
 from lond.config import to_dict
+from lond.crossfit.beside import Beside
 from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.read.embeddings import read_embeddings
 from lond.data.read.files import Progress
+from lond.data.read.probabilities import read_probabilities
 from lond.data.sources import load
 from lond.device import choose_device
 from lond.errors import ConfigError
@@ -92,6 +94,7 @@ def audit(
     *,
     test: object = None,
     embeddings: Path | str | NDArray[Any] | Tensor | None = None,
+    pred_probs: Path | str | NDArray[Any] | Tensor | None = None,
     decisions: Decisions | None = None,
     settings: AuditSettings | None = None,
     cache: Path | None = None,
@@ -108,6 +111,9 @@ def audit(
         test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
         embeddings: your own features for the images of the source, in place of a frozen network's: a file, or an array
             ``(N, D)`` in the order of the images.
+        pred_probs: class probabilities of your own model for the images of the source: a file, or an array ``(N, C)``
+            in the order of the images and of the classes, which are sorted by name. Each row must come from a model
+            that was not trained on its image, as scikit-learn's ``cross_val_predict`` returns them.
         decisions: what a person decided about some of the images, as the page writes it or as id -> decision. It is
             taken as truth: the others are judged again with what it teaches.
         settings: how; None = as usual, with the views that the runs in ``folder`` learned from, if it holds any.
@@ -142,8 +148,9 @@ def audit(
     own = samples.pixels if isinstance(samples.pixels, FeaturePixels) else None
     if embeddings is not None:
         own = read_embeddings(embeddings, samples.ids)
-    # Reading, judging, the map, and the page that the caller writes; besides them whatever is trained.
-    announce_steps((4 if spread is None else 5) + _trainings(settings, samples, folder))
+    probabilities = None if pred_probs is None else read_probabilities(pred_probs, samples.ids, samples.class_names)
+    costs = step_costs(settings, _trainings(settings, samples, folder), own is None, spread is not None)
+    announce_steps(len(costs), costs)
     reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), progress or quiet)
     network = settings.extractor if own is None else None
     if spread is not None:
@@ -152,7 +159,8 @@ def audit(
     if own is not None:
         facts = replace(facts, features=own.values)
     leaks = leaks_into_test(source, test, facts, options, reader)
-    return _audit(facts, notes, leaks, settings, folder, runtime, str(cache or "") if own is None else None, look)
+    space = str(cache or "") if own is None else None
+    return _audit(facts, notes, leaks, settings, folder, runtime, space, look, probabilities)
 
 
 def _audit(
@@ -164,6 +172,7 @@ def _audit(
     runtime: RuntimeSettings,
     cache: str | None,
     look: SecondLook | None,
+    probabilities: Tensor | None,
 ) -> Audit:
     samples = facts.samples
     vectors = mean_of_views(facts.features)
@@ -184,7 +193,12 @@ def _audit(
     features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
     seen = learned_from(settings.train, training, features, settings.extractor)
     decided = None if look is None else look.truth[rows]
-    learned, used = _learn(seen, features, near_copies(groups, rows), decided, settings, folder, runtime, cache)
+    how = Learning(
+        together=near_copies(groups, rows),
+        decided=decided,
+        probabilities=None if probabilities is None else probabilities[rows],
+    )
+    learned, used = _learn(seen, features, how, settings, folder, runtime, cache)
     found = Findings(facts, groups, rows, learned, look)
     at = found.own_row()
     verdicts = found.verdicts(at)
@@ -199,6 +213,8 @@ def _audit(
     recall = learned.judgement.evidence.near.recall
     if recall < 1:
         notes = [*notes, f"neighbours were searched by cells, which finds about {100 * recall:.1f} % of them"]
+    if learned.beside is not None:
+        notes = [*notes, told_probabilities(learned.beside)]
     if learned.judgement.beyond_table:
         notes = [*notes, BEYOND_TABLE]
     return Audit(
@@ -208,7 +224,8 @@ def _audit(
         found.summary(verdicts, notes, leaks)
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, cache), "source": samples.origin}
-        | ({} if look is None else {"second_look": second_look_facts(look, folder)}),
+        | ({} if look is None else {"second_look": second_look_facts(look, folder)})
+        | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         # The page leaves images without a place, the unreadable ones, off the map.
         None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
         facts.thumbnail,
@@ -219,8 +236,7 @@ def _audit(
 def _learn(
     seen: Samples,
     features: Features,
-    together: Tensor,
-    decided: Tensor | None,
+    how: Learning,
     settings: AuditSettings,
     folder: Path | None,
     runtime: RuntimeSettings,
@@ -232,14 +248,13 @@ def _learn(
     )
     networks = settings.train != "heads"
     folds = settings.folds or usual_folds(seen.labels, networks)
-    how = Learning(
-        folds,
-        together,
-        settings.neighbours,
-        settings.false_alarm_rate,
-        networks,
+    how = replace(
+        how,
+        folds=folds,
+        shown_neighbours=settings.neighbours,
+        false_alarm_rate=settings.false_alarm_rate,
+        networks=networks,
         model=folder is not None,
-        decided=decided,
         stages=None if folder is None or networks else Stages(stage_files(folder, seen, folds, settings.seed)),
     )
     begin_step("judging")
@@ -250,6 +265,35 @@ def _learn(
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
     """Return how many images were decided before, and where the model for new images lies, if there is one."""
     return {"decided": look.decided, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
+
+
+def told_probabilities(beside: Beside) -> str:
+    """Return in a sentence what became of given probabilities."""
+    if beside.judged:
+        return "your probabilities fit the labels better than the features do: the images are judged by them"
+    if beside.share > 0:
+        return f"your probabilities count beside the features, with a weight of {100 * beside.share:.0f} %"
+    return "your probabilities add nothing to what the features say, and are not heeded"
+
+
+def probability_facts(beside: Beside) -> dict[str, Any]:
+    """Return what became of given probabilities as plain values; losses are those of the given labels, in nats."""
+    return {
+        "judged_by": "probabilities" if beside.judged else "features",
+        "weight": beside.share,
+        "loss": beside.loss,
+        "features_loss": beside.features_loss,
+    }
+
+
+def step_costs(settings: AuditSettings, trainings: int, sees_images: bool, spread: bool) -> list[float]:
+    """Return how long the steps of an audit take in relation to each other, as far as that is known beforehand.
+
+    They are reading, judging, whatever is trained, the map, and the page that the caller writes.
+    """
+    reading = 10.0 if sees_images else 1.0
+    training = 2.0 if settings.train == "heads" else 100.0
+    return [*([10.0] if spread else []), reading, 1.0, *[training] * trainings, 1.0, 1.0]
 
 
 def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -> int:

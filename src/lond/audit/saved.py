@@ -7,6 +7,7 @@ import bisect
 import io
 import math
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ Positions = list[tuple[float, float]]
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _SHEET = re.compile(r'<script type="text/plain" id="sheet-\d+">([A-Za-z0-9+/=]*)</script>')
-_THUMBNAIL = 96
+_THUMBNAIL = 192
 
 SUMMARY = "summary.json"
 """Name of the summary in the folder of an audit."""
@@ -42,6 +43,21 @@ def audited_folder(table: Path) -> Path | None:
     summary = table.parent / SUMMARY
     source = read_json(summary).get("source") if summary.is_file() else None
     return Path(source) if isinstance(source, str) and source and Path(source).is_dir() else None
+
+
+def next_commands(folder: str, source: object = None) -> tuple[str, str]:
+    """Return what to run with decisions: another look, and the corrected set; ``SOURCE`` where it is not at hand.
+
+    Examples:
+        >>> next_commands("my audit")[1]
+        "lond apply 'my audit' --decisions decisions.csv --out corrected --write"
+    """
+    place = shlex.quote(folder)
+    audited = shlex.quote(source) if isinstance(source, str) and source and Path(source).exists() else "SOURCE"
+    return (
+        f"lond audit {audited} --decisions decisions.csv --out {place}",
+        f"lond apply {place} --decisions decisions.csv --out corrected --write",
+    )
 
 
 @dataclass

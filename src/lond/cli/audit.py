@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
-from lond.cli.shared import Accelerator, Threads, out, say
+from lond.cli.shared import Accelerator, LogTo, Threads, out, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
+    from lond.audit.correct.apply import CorrectionPlan
     from lond.audit.result import Audit
     from lond.cluster.tasks import RayCluster
     from lond.frozen.shards import ReadingSpread
@@ -48,6 +49,10 @@ def audit(
     embeddings: Annotated[
         Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
     ] = None,
+    pred_probs: Annotated[
+        Path | None,
+        typer.Option(help="Out-of-fold class probabilities of a model of your own (.npy, .npz or .parquet)."),
+    ] = None,
     decisions: Annotated[
         Path | None,
         typer.Option(help="CSV of decisions from the page: taken as truth, the other images are judged again."),
@@ -68,9 +73,7 @@ def audit(
     write_embeddings: Annotated[
         Path | None, typer.Option(help="File for the features of the images: .npz, .parquet or .npy.")
     ] = None,
-    logs: Annotated[
-        list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
-    ] = None,
+    logs: LogTo = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
@@ -81,7 +84,6 @@ def audit(
     """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.judge.earlier import usual_extractor
-    from lond.audit.result import PAGE
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
     from lond.audit.shared_reading import read_own_shard
@@ -124,6 +126,7 @@ def audit(
                 source,
                 test=test or None,
                 embeddings=embeddings,
+                pred_probs=pred_probs,
                 decisions=decisions,
                 settings=settings,
                 cache=features,
@@ -140,13 +143,21 @@ def audit(
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
+    _print_places(found, folder, written[0])
+
+
+def _print_places(found: Audit, folder: Path, table: Path) -> None:
+    """Say where everything lies, and what comes next."""
+    from lond.audit.result import PAGE
+    from lond.audit.saved import next_commands
+
     look = found.summary.get("second_look")
     if look:
         say(f"second look: {look['decided']} decided images taken as truth")
     model = look["model"] if look else "model"
     say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
-    out.print(f"table: {written[0]}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
-    say(f"decide on the page, then: lond apply {folder} --decisions decisions.csv --out corrected --write")
+    out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
+    say(f"decide on the page, then: {next_commands(str(folder))[1]}")
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
@@ -177,9 +188,8 @@ def apply(
     write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
 ) -> None:
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
-    from lond.audit.correct.apply import plan_corrections, write_corrected_csv, write_link_tree
+    from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
-    from lond.audit.correct.link_tree import CLASSES
     from lond.audit.result import TABLE
     from lond.audit.saved import audited_folder
     from lond.audit.table import read_audit
@@ -209,6 +219,14 @@ def apply(
     if not write or save is None:
         out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
         return
+    _write_corrected(plan, save, root, link, allow_outside)
+
+
+def _write_corrected(plan: CorrectionPlan, save: Path, root: Path | None, link: str, allow_outside: bool) -> None:
+    """Write the corrected set as a CSV file or as a folder of links, and say so."""
+    from lond.audit.correct.apply import write_corrected_csv, write_link_tree
+    from lond.audit.correct.link_tree import CLASSES
+
     if save.suffix == ".csv":
         write_corrected_csv(save, plan, root, allow_outside=allow_outside)
         if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):

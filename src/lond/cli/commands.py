@@ -103,7 +103,13 @@ def list_names() -> None:
 def main() -> None:
     """Run the command line; an error of the user's side is one line, without a trace."""
     notes = LazyConsole(stderr=True)
-    warnings.showwarning = lambda message, *_: notes.print(f"note: {message}", soft_wrap=True, markup=False)
+
+    def note(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        # Conversion mutes the tracer, but threads that read images put their own filters of warnings back meanwhile.
+        if category.__name__ != "TracerWarning":
+            notes.print(f"note: {message}", soft_wrap=True, markup=False)
+
+    warnings.showwarning = note
     try:
         app()
     except (LondError, OSError) as error:

@@ -17,7 +17,17 @@ from lond.cli.cluster import (
     chosen_cluster,
     jobs_and_threads,
 )
-from lond.cli.shared import known_names, print_table, say, seed_numbers
+from lond.cli.shared import (
+    Frozen,
+    FrozenNetwork,
+    Root,
+    TestData,
+    TrainedOn,
+    known_names,
+    print_table,
+    say,
+    seed_numbers,
+)
 from lond.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -30,21 +40,17 @@ def compare(
     methods: Annotated[str, typer.Option(help="Methods with commas, or all.")] = "all",
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
     folder: Annotated[Path, typer.Option("--out", help="Folder for runs, table and figure.")] = Path("runs/compare"),
-    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
-    test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
+    root: Root = "data",
+    test: TestData = "",
     epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
-    frozen: Annotated[
-        bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
-    ] = False,
-    network: Annotated[
-        str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
-    ] = "",
+    frozen: Frozen = False,
+    network: FrozenNetwork = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
     ] = None,
     jobs: JobsOption = None,
-    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
+    accelerator: TrainedOn = "auto",
     threads: ThreadsOption = 0,
     on: OnOption = LOCAL,
     ray_address: AddressOption = "",

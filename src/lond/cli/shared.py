@@ -45,6 +45,19 @@ Accelerator = Annotated[str, typer.Option(help="auto, cpu, gpu, cuda or mps.")]
 Threads = Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")]
 """Option of every command that computes in one process."""
 
+Root = Annotated[str, typer.Option(help="Folder with a benchmark's own files.")]
+TestData = Annotated[str, typer.Option("--test", help="Test data, if not a split of SOURCE.")]
+Frozen = Annotated[bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")]
+FrozenNetwork = Annotated[
+    str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
+]
+TrainedOn = Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")]
+"""Options of the commands that train runs."""
+
+LogTo = Annotated[
+    list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
+]
+
 STORE = Path("results/store")
 """The results store of commands that are given none."""
 

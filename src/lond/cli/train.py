@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import out, print_figures, print_whole, say
+from lond.cli.shared import (
+    Frozen,
+    FrozenNetwork,
+    LogTo,
+    Root,
+    TestData,
+    TrainedOn,
+    out,
+    print_figures,
+    print_whole,
+    say,
+)
 
 if TYPE_CHECKING:
     from lond.config import RunConfig
@@ -25,20 +36,16 @@ def train(
     ),
     preset_name: Annotated[str, typer.Option("--preset", help="Settings by name; `lond list` shows them.")] = "",
     method: Annotated[str, typer.Option(help="Method; `lond list` shows them.")] = "lond-drs",
-    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "data",
-    test: Annotated[str, typer.Option(help="Test data, if not a split of SOURCE.")] = "",
+    root: Root = "data",
+    test: TestData = "",
     seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
     epochs: Annotated[int | None, typer.Option(help="Epochs in all; the warm-up keeps its share.")] = None,
-    frozen: Annotated[
-        bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")
-    ] = False,
-    network: Annotated[
-        str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
-    ] = "",
+    frozen: Frozen = False,
+    network: FrozenNetwork = "",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
-    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
+    accelerator: TrainedOn = "auto",
     devices: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
@@ -47,22 +54,14 @@ def train(
         str, typer.Option(help="Detector that calls images foreign, e.g. knn; own = the method's own score.")
     ] = "own",
     timeout: Annotated[int, typer.Option(help="Seconds after which a process that waits for another gives up.")] = 1800,
-    logs: Annotated[
-        list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
-    ] = None,
+    logs: LogTo = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, where they come from and the time; train nothing.")
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
-    import os
-
-    from lond.errors import LostProcessError
     from lond.presets.options import COMMAND_LINE, key_and_value, stages
-    from lond.processes.started import is_first_process, is_started_by_first, started_outside
-    from lond.progress.sinks import recorded
-    from lond.progress.work import overall
-    from lond.runs import METRICS, train_run
+    from lond.processes.started import is_first_process, started_outside
     from lond.runs.fit_detector import check_name
     from lond.train.runtime import RuntimeSettings
 
@@ -84,16 +83,40 @@ def train(
     if started is not None and devices == nodes == 1:
         devices, nodes = started.devices, started.nodes
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads, timeout)
-    warmup = getattr(config.settings, "warmup_epochs", 0)
-    if warmup >= config.train.epochs:
+    _note_warmup(config)
+    if dry_run:
+        _describe(found, runtime)
+        return
+    metrics = _train_telling(config, folder, runtime, detector, logs or [])
+    if not is_first_process():
+        return
+    print_figures(f"{config.method}, mean over its last epochs", metrics)
+    _print_verdicts(folder)
+    out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
+
+
+def _note_warmup(config: RunConfig) -> None:
+    """Say if a run would end before it judges labels."""
+    if getattr(config.settings, "warmup_epochs", 0) >= config.train.epochs:
         out.print(
             f"note: all {config.train.epochs} epochs are warm-up, so no label is judged; "
             "shorten it with --set settings.warmup_epochs=N",
             soft_wrap=True,
         )
-    if dry_run:
-        _describe(found, runtime)
-        return
+
+
+def _train_telling(
+    config: RunConfig, folder: Path, runtime: RuntimeSettings, detector: str, logs: list[str]
+) -> dict[str, float]:
+    """Train or resume a run, showing how far it is, and return its figures."""
+    import os
+
+    from lond.errors import LostProcessError
+    from lond.processes.started import is_first_process, is_started_by_first
+    from lond.progress.sinks import recorded
+    from lond.progress.work import overall
+    from lond.runs import METRICS, train_run
+
     if (folder / METRICS).is_file():
         out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
     parent = os.getppid()
@@ -101,8 +124,8 @@ def train(
         steps = 2 if config.data.frozen.backbone else 1
         first = is_first_process()
         shown = overall("training", steps, show=None if first else False, lines=first)
-        with recorded((logs or ()) if first else (), folder, config.method), shown:
-            result = train_run(config, folder, runtime, detector=detector)
+        with recorded(logs if first else (), folder, config.method), shown:
+            return train_run(config, folder, runtime, detector=detector).metrics
     except KeyboardInterrupt:
         out.print("stopped; the same command goes on after the last finished epoch")
         raise typer.Exit(130) from None
@@ -111,11 +134,6 @@ def train(
         if is_started_by_first() and os.getppid() == parent:
             raise typer.Exit(2) from None
         raise
-    if not is_first_process():
-        return
-    print_figures(f"{config.method}, mean over its last epochs", result.metrics)
-    _print_verdicts(folder)
-    out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
 
 
 def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:

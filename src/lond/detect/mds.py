@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -47,6 +47,13 @@ def whitener(covariance: Tensor, eigen_cutoff: float = 1e-10) -> Tensor:
     return white
 
 
+def fit_classes(features: Tensor, labels: Tensor, eigen_cutoff: float) -> tuple[Tensor, Tensor]:
+    """Return W ``(D, R)`` of the covariance that the classes share, and their means ``(M, R)`` times W."""
+    means, rows = class_means(features, labels)
+    whitening = whitener(within_covariance(features, means, rows), eigen_cutoff)
+    return whitening, means @ whitening
+
+
 def mds_score(features: Tensor, whitening: Tensor, white_means: Tensor) -> Tensor:
     """Return ``min_c (h - m_c)^T S^-1 (h - m_c) = min_c |h W - m_c W|^2``; larger = more foreign.
 
@@ -83,7 +90,7 @@ class MDS(Detector):
         [0.0, 106.0]
     """
 
-    state_names = ("whitening", "white_means")
+    state_names: ClassVar[tuple[str, ...]] = ("whitening", "white_means")
     fits_on = "training"
 
     def __init__(self, network: AnyNetwork | None = None, *, eigen_cutoff: float = 1e-10) -> None:
@@ -96,10 +103,7 @@ class MDS(Detector):
     def fit_features(self, evidence: Evidence) -> Self:
         """Fit class means and shared covariance; raises DataError also where no feature varies within a class."""
         features, labels = labelled(evidence, "features")
-        features = features.detach()
-        means, rows = class_means(features, labels)
-        whitening = whitener(within_covariance(features, means, rows), self.eigen_cutoff)
-        self.state = {"whitening": whitening, "white_means": means @ whitening}
+        self.state = dict(zip(self.state_names, fit_classes(features.detach(), labels, self.eigen_cutoff), strict=True))
         return self
 
     def score_features(self, evidence: Evidence) -> Tensor:

@@ -7,14 +7,11 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from lond.detect.base import Detector
 from lond.detect.evidence import Evidence, labelled, part
-from lond.detect.mds import class_means, mds_score, whitener, within_covariance
-from lond.detect.network import AnyNetwork
-from lond.errors import ConfigError
+from lond.detect.mds import MDS, fit_classes, mds_score
 
 
-class RMDS(Detector):
+class RMDS(MDS):
     """Relative Mahalanobis distance (Ren et al., 2021, arXiv 2106.09022) on the last features.
 
     Fitted on features and given labels, in float64: what ``MDS`` fits, and a mean and covariance of all samples as one
@@ -29,20 +26,12 @@ class RMDS(Detector):
     """
 
     state_names = ("whitening", "white_means", "all_whitening", "all_white_means")
-    fits_on = "training"
-
-    def __init__(self, network: AnyNetwork | None = None, *, eigen_cutoff: float = 1e-10) -> None:
-        """Set the share of the largest eigenvalue below which a direction counts as dead."""
-        super().__init__(network)
-        if not 0 <= eigen_cutoff < 1:
-            raise ConfigError(f"the eigenvalue cutoff must lie in [0, 1), not {eigen_cutoff}")
-        self.eigen_cutoff = eigen_cutoff
 
     def fit_features(self, evidence: Evidence) -> Self:
         """Fit both Gaussians; raises DataError also where no feature varies within a class."""
         features, labels = labelled(evidence, "features")
-        by_class = _fit(features.detach(), labels, self.eigen_cutoff)
-        together = _fit(features.detach(), torch.zeros_like(labels), self.eigen_cutoff)
+        by_class = fit_classes(features.detach(), labels, self.eigen_cutoff)
+        together = fit_classes(features.detach(), torch.zeros_like(labels), self.eigen_cutoff)
         self.state = dict(zip(self.state_names, (*by_class, *together), strict=True))
         return self
 
@@ -51,9 +40,3 @@ class RMDS(Detector):
         whitening, white_means, all_whitening, all_white_means = (self.fitted(name) for name in self.state_names)
         features = part(evidence, "features").detach()
         return mds_score(features, whitening, white_means) - mds_score(features, all_whitening, all_white_means)
-
-
-def _fit(features: Tensor, labels: Tensor, eigen_cutoff: float) -> tuple[Tensor, Tensor]:
-    means, rows = class_means(features, labels)
-    whitening = whitener(within_covariance(features, means, rows), eigen_cutoff)
-    return whitening, means @ whitening

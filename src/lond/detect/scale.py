@@ -12,6 +12,9 @@ from lond.detect.last_layer import Head
 from lond.detect.network import AnyNetwork
 from lond.errors import ConfigError
 
+LARGEST_RATIO = 60.0
+"""Ratio of sums beyond which a row is scaled no further: float32 ends at exp(88), and logits follow the scale."""
+
 
 def largest(features: Tensor, percentile: float) -> torch.return_types.topk:
     """Return the entries of each row ``(B, D)`` that are left when ``percentile`` percent are dropped; at least one."""
@@ -22,10 +25,10 @@ def largest(features: Tensor, percentile: float) -> torch.return_types.topk:
 def ratio_of_sums(features: Tensor, kept: Tensor) -> Tensor:
     """Return ``s1 / s2``, ``(B, 1)``: the sum of each row over the sum of its kept entries; 1 if that is not positive.
 
-    It never exceeds the number of entries over that of the kept ones.
+    It never exceeds the number of entries over that of the kept ones, nor ``LARGEST_RATIO``.
     """
     whole, rest = features.sum(dim=1, keepdim=True), kept.sum(dim=1, keepdim=True)
-    return torch.where(rest > 0, whole / rest.where(rest > 0, 1), 1.0)
+    return torch.where(rest > 0, whole / rest.where(rest > 0, 1), 1.0).clamp_max(LARGEST_RATIO)
 
 
 def scaled_features(features: Tensor, percentile: float = 85.0) -> Tensor:

@@ -28,8 +28,13 @@ BATCH = 64
 BATCHES_AHEAD = 2
 """Batches that threads read while the network sees another."""
 
-THUMBNAIL = 96
+THUMBNAIL = 192
 """Longest side of a thumbnail, in pixels."""
+
+LOSSLESS = 96
+"""Longest side up to which thumbnails are kept without loss; larger ones as JPEG files, which take less room."""
+
+THUMBNAIL_QUALITY = 92
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,11 @@ def shrunk(picture: Image.Image) -> Image.Image:
 
 def _encoded(picture: Image.Image) -> bytes:
     file = io.BytesIO()
-    shrunk(picture).save(file, "PNG", compress_level=1)
+    small = shrunk(picture)
+    if max(small.size) <= LOSSLESS:
+        small.save(file, "PNG", compress_level=1)
+    else:
+        small.save(file, "JPEG", quality=THUMBNAIL_QUALITY, subsampling=0)
     return file.getvalue()
 
 

@@ -64,7 +64,7 @@ class Bar:
 
 
 class CalmLines:
-    """Writes a line when a step begins, and else every half minute at most."""
+    """Writes a line when a step begins, when it can first tell how long it takes, and else every half minute."""
 
     def __init__(
         self, write: Callable[[str], None], pace: float = PACE, clock: Callable[[], float] = time.monotonic
@@ -73,13 +73,19 @@ class CalmLines:
         self._write, self._pace, self._clock = write, pace, clock
         self._step = 0
         self._last = -float("inf")
+        self._has_told = False
 
     def __call__(self, event: Event) -> None:
         """Write a line if one is due."""
         now = self._clock()
-        if event.step == self._step and now - self._last < self._pace:
+        is_new = event.step != self._step
+        # What ends before the next line is due needs no estimate.
+        tells = event.seconds_left is not None and event.seconds_left > self._pace
+        first_told = tells and (is_new or not self._has_told)
+        if not is_new and not first_told and now - self._last < self._pace:
             return
         self._step, self._last = event.step, now
+        self._has_told = tells or (self._has_told and not is_new)
         self._write(line_of(event))
 
 

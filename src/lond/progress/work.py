@@ -12,7 +12,10 @@ from lond.progress.display import shown
 from lond.progress.events import Event, Listener, tell
 
 LEAST_SHARE = 0.03
-"""Share of a step that must be done before it tells how long it will take."""
+"""Share of a step that must be done before it tells how long it will take, ..."""
+
+LEAST_SECONDS = 5.0
+"""... unless it has gone on for so long: the first things done then tell enough."""
 
 Progress = Callable[[int, int], None]
 """Called with (things done, things in all)."""
@@ -34,10 +37,12 @@ class Work:
         self._step, self._name, self._share = 0, "", 0.0
         self._begun = clock()
         self._lengths: list[tuple[str, float]] = []
+        self._costs: tuple[float, ...] = ()
 
-    def announce(self, steps: int) -> None:
-        """Say how many steps there will be in all."""
+    def announce(self, steps: int, costs: Sequence[float] = ()) -> None:
+        """Say how many steps there will be in all, and perhaps how long they take in relation to each other."""
         self.steps = max(steps, self._step)
+        self._costs = tuple(costs) if len(costs) == self.steps else ()
 
     def begin(self, name: str) -> None:
         """End the current step, if there is one, and begin the next."""
@@ -66,13 +71,16 @@ class Work:
     def seconds_left(self) -> float | None:
         """Return how long the rest will take; None if that cannot be told yet.
 
-        The current step goes on at its pace. Each further one is taken to last as long as the finished steps of the
-        same name did on average, or as the current one.
+        The current step goes on at its pace. Each further one is taken to last as long as its announced cost says, or,
+        without costs, as the finished steps of the same name did on average, or as the current one.
         """
-        if not self.steps or self._share < LEAST_SHARE:
-            return None
         spent = self._clock() - self._begun
+        if not self.steps or not self._share or (self._share < LEAST_SHARE and spent < LEAST_SECONDS):
+            return None
         whole = spent / self._share
+        if len(self._costs) == self.steps:
+            pace = whole / self._costs[self._step - 1]
+            return whole - spent + pace * sum(self._costs[self._step :])
         same = [length for name, length in self._lengths if name == self._name]
         usual = (sum(same) + whole) / (len(same) + 1)
         return whole - spent + (self.steps - self._step) * usual
@@ -116,10 +124,10 @@ def work_here(title: str, *, show: bool | None = None) -> Iterator[Work]:
         yield own
 
 
-def announce_steps(steps: int) -> None:
-    """Say how many steps the work that is going on will have; nothing happens without one."""
+def announce_steps(steps: int, costs: Sequence[float] = ()) -> None:
+    """Say how many steps the work that is going on will have, and their costs; nothing happens without one."""
     if (work := _current.get()) is not None:
-        work.announce(steps)
+        work.announce(steps, costs)
 
 
 def begin_step(name: str) -> None:

@@ -248,7 +248,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
     seen.page.select_option("#group", "")
     seen.page.select_option("#sort", "surest")
     numbers = [seen.text(f'.tile[aria-posinset="{place}"] .number') for place in (1, 2, 3, 4)]
-    assert numbers == ["p < 0.001", "97.0 %", "p 0.08", "–"]
+    assert numbers == ["p < 0.001", "97 %", "p 0.08", "–"]
     labels = seen.tiles()
     assert "as high a score in less than 0.1 % of known images" in labels[0]
     assert "confidence of the suggested label 97.0 %" in labels[1]

@@ -12,6 +12,7 @@ from audit.page.page_samples import CLASSES, make_page, make_table
 from audit.page.page_visits import written
 
 from lond.audit.page.write import ReviewPage
+from lond.audit.saved import next_commands
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +45,7 @@ def test_an_unsure_clean_image_is_a_doubt_and_says_what_it_may_be(seen: Any) -> 
     assert seen.text("#shown") == "4 of 6 images" and seen.text("#progress-text") == "0 of 4 doubts decided"
     assert seen.text("#unsure-chip .number") == "2"
     facts = [" ".join(seen.text(f'.tile[aria-posinset="{place}"] .facts').split()) for place in (1, 2)]
-    assert facts == ["● perhaps foreign 63.0 %", "● perhaps mislabelled 50.0 %"]
+    assert facts == ["● perhaps foreign 63 %", "● perhaps wrong 50 %"]
     seen.choose(0)
     assert "perhaps foreign 63.0 %" in seen.text("#detail .verdict") and "agrees" not in seen.text("#detail")
     seen.page.keyboard.press("g")
@@ -98,7 +99,8 @@ def test_decisions_come_first_and_lead_to_the_next_commands(seen: Any) -> None:
 def test_panel_gives_chances_as_percentages(seen: Any) -> None:
     place = next(at for at, label in enumerate(seen.tiles()) if ", foreign, given" in label)
     seen.choose(place)
-    assert seen.text("#detail .chances").split("\n")[0].startswith("Foreign score 80.0 %")
+    shown = " ".join(seen.text("#detail .chances").split())
+    assert shown == "●Label right 5.0 % ▲Label wrong 15.0 % ■Foreign 80.0 %"
     text = seen.text("#detail")
     assert "suggested label" not in text and "p-value" not in text and "15.0 %" in text
 
@@ -116,3 +118,63 @@ def test_a_message_leaves_the_current_caption_in_sight(visit: Any, usual: Path) 
 def test_overview_says_why_estimates_exceed_verdicts(visit: Any, tmp_path: Path) -> None:
     seen = visit(written(tmp_path, make_page(60)), "overview")
     assert "the estimate also counts the chances of all the others" in seen.text("#panel-overview")
+
+
+def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: Any, tmp_path: Path) -> None:
+    usual = few()
+    table = replace(
+        usual.table,
+        verdict=("mislabelled", "mislabelled", "mislabelled", "foreign", "unlabelled", "clean"),
+        label=("cat", "cat", "cat", "cat", "", "cat"),
+        suggested_label=("dog", "dog", "dog", "", "dog", "cat"),
+        confidence=(0.7, 0.2, 0.4, 0.8, 0.6, 0.9),
+        wrong_score=(0.9, 0.3, 0.46, 0.1, 0.0, 0.05),
+        foreign_score=(0.02, 0.55, 0.02, 0.8, 0.1, 0.05),
+    )
+    seen = visit(written(tmp_path, replace(usual, table=table)))
+    seen.page.click("#show-all")
+    seen.page.select_option("#sort", "path")
+    tiles = [f'.tile[aria-posinset="{place}"] .caption' for place in range(1, 7)]
+    captions = [" ".join(seen.text(tile).split()) for tile in tiles]
+    alike, between = "cat → dog 20 % ▲ wrong/foreign 85 %", "cat → dog 40 % ▲ mislabelled 46 %"
+    assert set(captions) == {
+        *(alike, between, "cat → dog 70 % ▲ mislabelled 90 %", "cat → foreign ■ foreign 80 %"),
+        *("no label → dog 60 % ✚ unlabelled", "cat ● clean 90 %"),
+    }
+    for caption, words in (
+        (alike, "Not called foreign: that takes 65 %."),
+        (between, "wrong with more than 45 %, foreign aside: 46.9 %"),
+    ):
+        seen.choose(captions.index(caption))
+        assert words in seen.text("#detail")
+    seen.choose(captions.index("cat → dog 70 % ▲ mislabelled 90 %"))
+    assert "Called mislabelled because" not in seen.text("#detail") and "Not called" not in seen.text("#detail")
+
+
+def test_more_foreign_images_than_are_called_so_lead_to_the_likeliest(visit: Any, tmp_path: Path) -> None:
+    rates = {"foreign": {"estimate": 0.1, "low": 0.05, "high": 0.2}}
+    page = make_page(1000)
+    called = page.table.verdict.count("foreign")
+    told = replace(
+        page, summary={"rates": rates | {"foreign": rates["foreign"] | {"estimate": (2 * called + 20) / 1000}}}
+    )
+    seen = visit(written(tmp_path, told), "overview")
+    seen.page.focus("#see-foreign")
+    seen.page.keyboard.press("Enter")
+    assert seen.page.input_value("#sort") == "foreign" and "All 1,000 images" in seen.text("#shown")
+    few_called = replace(page, summary={"rates": {"foreign": {"estimate": called / 1000, "low": 0, "high": 1}}})
+    assert not visit(written(tmp_path, few_called), "overview").page.locator("#see-foreign").count()
+
+
+def test_commands_name_what_was_audited(visit: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "my photos"
+    folder.mkdir()
+    page = replace(few(), commands=next_commands("out/my audit", str(folder)))
+    seen = visit(written(tmp_path, page))
+    seen.page.click("#open-decisions")
+    lines = seen.page.evaluate("document.querySelector('#commands').textContent").split("\n")
+    assert lines == [
+        f"lond audit '{folder}' --decisions decisions.csv --out 'out/my audit'",
+        "lond apply 'out/my audit' --decisions decisions.csv --out corrected --write",
+    ]
+    assert seen.page.locator("#source-note").is_hidden()

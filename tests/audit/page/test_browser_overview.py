@@ -116,4 +116,4 @@ def test_long_names_and_full_rates_fit(visit: Any, tmp_path: Path, width: int) -
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
     seen.page.click("#tab-review")
     assert seen.page.evaluate(overflowing, ".caption, .caption .number") == []
-    assert seen.text(".tile .number >> nth=0") == "100.0 %"
+    assert seen.text(".tile .number >> nth=0") == "100 %"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
 from audit.page.page_samples import make_thumbnail, numbers
 from PIL import Image
 
@@ -49,7 +50,16 @@ def test_where_not_all_fit_the_first_of_the_order_get_a_thumbnail() -> None:
 
 def test_long_pictures_keep_their_shape() -> None:
     sprites = make_sprites([0], lambda row: Image.new("RGB", (960, 2)), budget=10**6)
-    assert sprites.side == 96 and sprites.sizes.tolist() == [[96, 1]]
+    assert sprites.side == 192 and sprites.sizes.tolist() == [[192, 1]]
+
+
+def test_large_thumbnails_have_a_smaller_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    def noise(row: int) -> Image.Image:
+        return Image.fromarray(np.random.default_rng(row).integers(0, 256, (200, 200, 3), dtype=np.uint8))
+
+    monkeypatch.setattr("lond.audit.page.sprites.LARGE_BUDGET", 200_000)
+    sides = [make_sprites(range(count), noise, budget=10**7).side for count in (6, 12, 40)]
+    assert sides == [192, 128, 96]
 
 
 def test_a_page_without_thumbnails_says_so() -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lond.audit.judge.rates import known_scores
 from lond.config import RunConfig
+from lond.crossfit.beside import Beside, with_probabilities
 from lond.crossfit.decided import taught_labels
 from lond.crossfit.evidence import spread_over_classes
 from lond.crossfit.folds import count_folds, fold_of
@@ -54,6 +55,8 @@ class Learned:
     judgement: Judgement
     neighbours: Tensor
     run: LoadedRun | None = None
+    beside: Beside | None = None
+    """What became of probabilities that the user gave."""
 
     def margins(self, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the neighbour and the negative margin of the images at ``rows`` ``(M,)`` under labels ``(M,)``.
@@ -88,6 +91,8 @@ class Learning:
     """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
     stages: Stages | None = None
     """Keeps what took long in judging."""
+    probabilities: Tensor | None = None
+    """Of the user's own models, ``(N, C)``; see ``lond.crossfit.beside``."""
 
 
 def learn(
@@ -140,13 +145,15 @@ def learn(
     if how.shown_neighbours > near.shape[1]:
         unit = F.normalize(judgement.features, dim=1)
         near = nearest_neighbours(unit, how.shown_neighbours, include_self=False).indices
+    beside = None if how.probabilities is None else with_probabilities(judgement, how.probabilities)
+    judgement = judgement if beside is None else beside.judgement
     run = None
     if how.model:
         if not how.networks:
             held = (trainings.division == 0).nonzero().squeeze(1)
             scores, rows = trainings.predict(0, held)[1], chosen[held]
         run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
-    return Learned(judgement, near[:, : how.shown_neighbours], run)
+    return Learned(judgement, near[:, : how.shown_neighbours], run, beside)
 
 
 def calibrated(judgement: Judgement, scores: Tensor, rows: Tensor, false_alarm_rate: float) -> Calibration | None:

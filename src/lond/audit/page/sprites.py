@@ -14,13 +14,17 @@ from PIL import Image, features
 from lond.audit.page.columns import array_column
 from lond.errors import DataError
 
-SIDES = (96, 64, 48, 32)
+SIDES = (192, 128, 96, 64, 48, 32)
 """Longest sides of a thumbnail that are tried, in pixels; multiples of a codec's block, so that cells do not blend."""
+
+USUAL_SIDE = 96
+LARGE_BUDGET = 12_000_000
+"""Bytes that thumbnails larger than ``USUAL_SIDE`` may take: a page of a small set stays quick to open and to send."""
 
 COLUMNS = 16
 """Thumbnails in a row of a sheet, and rows in a full sheet."""
 
-_QUALITY = {96: 80, 64: 78, 48: 76, 32: 74}
+_QUALITY = {192: 80, 128: 80, 96: 80, 64: 78, 48: 76, 32: 74}
 _SAMPLE = 192
 _PER_SHEET = COLUMNS * COLUMNS
 _ELEMENT = 64
@@ -96,7 +100,7 @@ def make_sprites(order: Sequence[int], thumbnails: Thumbnails, *, budget: int) -
     """
     sides = _promising(order, thumbnails, budget)
     for side in sides:
-        sprites = _fill(order, thumbnails, side, budget, last=side == SIDES[-1])
+        sprites = _fill(order, thumbnails, side, allowed(side, budget), last=side == SIDES[-1])
         if sprites is not None:
             return sprites if sprites.sheets else no_sprites(len(order))
     return no_sprites(len(order))
@@ -114,7 +118,12 @@ def _promising(order: Sequence[int], thumbnails: Thumbnails, budget: int) -> lis
         side: len(_encode([_shrunk(picture, side) for picture in pictures], side)) / len(sample) * len(order) * 4 / 3
         for side in useful
     }
-    return [side for side in SIDES if side == SIDES[-1] or needed.get(side, float("inf")) <= budget]
+    return [side for side in SIDES if side == SIDES[-1] or needed.get(side, float("inf")) <= allowed(side, budget)]
+
+
+def allowed(side: int, budget: int) -> int:
+    """Return how many bytes thumbnails of a side may take."""
+    return min(budget, LARGE_BUDGET) if side > USUAL_SIDE else budget
 
 
 def _fill(order: Sequence[int], thumbnails: Thumbnails, side: int, budget: int, *, last: bool) -> Sprites | None:

@@ -47,6 +47,11 @@ class ReviewPage:
     summary: dict[str, Any]
     positions: list[tuple[float, float]] | None
     thumbnails: Callable[[int], Image.Image | None]
+    commands: tuple[str, ...] = (
+        "lond audit SOURCE --decisions decisions.csv",
+        "lond apply audit --decisions decisions.csv --out corrected --write",
+    )
+    """What to run with decisions."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ def _payload(page: ReviewPage, max_bytes: int) -> dict[str, Any]:
         "columns": encode_columns(page.table, page.class_names),
         "positions": None if page.positions is None else encode_positions(page.positions),
         "summary": page.summary,
+        "commands": list(page.commands),
         "bounds": {"bytes": max_bytes, "sides": list(SIDES)},
     }
 

@@ -68,6 +68,7 @@ const verdictOf = (row) => verdictNames[verdict[row]];
 const counts = new Uint32Array(verdictNames.length);
 for (let row = 0; row < N; row += 1) counts[verdict[row]] += 1;
 const CLEAN = verdictNames.indexOf("clean");
+const MISLABELLED = verdictNames.indexOf("mislabelled");
 const FOREIGN = verdictNames.indexOf("foreign");
 const CONFLICT = verdictNames.indexOf("duplicate conflict");
 const UNREADABLE = verdictNames.indexOf("unreadable");
@@ -78,6 +79,9 @@ const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share
 const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
 // Never round up to certainty.
 const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, 100 * share).toFixed(1)} %` : "–");
+
+// The same in as few letters as a card has room for.
+const sureInShort = (share) => (Number.isFinite(share) ? `${share < 1 ? Math.min(99, Math.round(100 * share)) : 100} %` : "–");
 
 // Audits of version 0.1 have p-values: no probability of being foreign, so never shown as a share of sureness.
 const twoDigits = (value) => Number(value.toPrecision(2));
@@ -107,11 +111,40 @@ const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
 function perhaps(row) {
   if (!isUnsureClean[row]) return null;
   const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
-  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps mislabelled", wrong[row]]]
+  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps wrong", wrong[row]]]
     .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
-  return likeliest || ["unsure", confidence[row]];
+  return likeliest || ["perhaps clean", confidence[row]];
 }
-const perhapsInWords = (row) => { const found = perhaps(row); return found && found[0] !== "unsure" ? `${found[0]} ${sure(found[1])}` : ""; };
+// The three chances of an image, which sum to one: [right, wrong, foreign]; null where the audit gives none.
+function chancesOf(row) {
+  const { foreign_score: foreign, wrong_score: wrong } = scores;
+  if (!hasChances(row) || !Number.isFinite(foreign[row] + wrong[row])) return null;
+  return [Math.max(0, 1 - wrong[row] - foreign[row]), wrong[row], foreign[row]];
+}
+// What a card says besides the labels: words, and the chance that exactly these words are true (null: it has none).
+function told(row) {
+  const found = perhaps(row);
+  const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
+  const chances = chancesOf(row);
+  if (found) return found;
+  if (verdict[row] === MISLABELLED && chances) return chances[2] > chances[1] ? ["wrong/foreign", chances[1] + chances[2]] : [words, chances[1]];
+  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || !chances ? scores.sureness[row] : null];
+}
+const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
+// The chance of the suggested label to be the true one; NaN where the verdict is about the given label.
+const chanceOfSuggestion = (row) => (chancesOf(row) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
+// Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
+function whyCalled(row) {
+  const chances = chancesOf(row);
+  if (!chances || decidedBefore(row)) return "";
+  const [right, wrong, foreign] = chances;
+  const fromForeign = percent(summary.threshold ?? 0.65);
+  const fromWrong = percent(summary.wrong_threshold ?? 0.45);
+  if (verdict[row] === MISLABELLED && foreign > wrong) return `Not called foreign: that takes ${fromForeign}. Of the rest, the label is wrong with ${sure(wrong / (wrong + right))}; mislabelled takes ${fromWrong}.`;
+  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because the label is wrong with more than ${fromWrong}, foreign aside: ${sure(wrong / (wrong + right))}.`;
+  if (isUnsureClean[row]) return `Called clean because no other verdict reaches its limit: foreign takes ${fromForeign}, mislabelled ${fromWrong} of what is not foreign.`;
+  return "";
+}
 
 // Text of strangers, made harmless to look at: what cannot be seen becomes visible, what is too long loses its middle.
 function show(text, limit = 160) {

@@ -64,14 +64,31 @@ function verdictLine(row) {
   const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
-    make("span", { text: perhapsInWords(row) || (isUnsureClean[row] ? explanationOf("unsure") : styleOf(verdictOf(row)).means) }));
-  if (Number.isFinite(scores.sureness[row])) {
-    const short = isJudgedByP(row) ? strength(row) : `confidence ${strength(row)}`;
-    verdictText.append(make("span", { class: "number", text: short, title: strengthInWords(row) }));
+    make("span", { text: isUnsureClean[row] ? toldInWords(row) : styleOf(verdictOf(row)).means }));
+  if (isJudgedByP(row)) verdictText.append(make("span", { class: "number", text: strength(row), title: strengthInWords(row) }));
+  if (Number.isFinite(chanceOfSuggestion(row))) labelsLine.append(make("small", { text: ` ${strengthInWords(row)}` }));
+  const why = whyCalled(row);
+  return [verdictText, labelsLine, ...chanceParts(row), ...(why ? [make("p", { class: "small", text: why })] : [])];
+}
+
+const CHANCE_NAMES = [["right", "Label right", "clean"], ["wrong", "Label wrong", "mislabelled"], ["foreign", "Foreign", "foreign"]];
+
+// The three chances as one bar with their names; those of older audits as they are.
+function chanceParts(row) {
+  const chances = chancesOf(row);
+  if (!chances) {
+    const known = ["foreign_score", "wrong_score"].filter((name) => Number.isFinite(scores[name][row]));
+    return known.length ? [make("p", { class: "chances" }, ...known.map((name) => make("span", {}, term(SCORE_NAMES[name][0]), ` ${scoreText(name, row)}`)))] : [];
   }
-  const chances = ["foreign_score", "wrong_score"].filter((name) => Number.isFinite(scores[name][row]))
-    .map((name) => make("span", {}, term(SCORE_NAMES[name][0]), ` ${scoreText(name, row)}`));
-  return [verdictText, labelsLine, ...(chances.length ? [make("p", { class: "chances" }, ...chances)] : [])];
+  const bar = make("div", { class: "chance-bar", "aria-hidden": "true" });
+  const names = CHANCE_NAMES.map(([word, title, style], at) => {
+    const piece = make("span");
+    piece.style.flexGrow = String(chances[at]);
+    piece.style.background = `var(${styleOf(style).colour})`;
+    bar.append(piece);
+    return make("span", {}, markOf(style), term(title, `chance ${word}`), ` ${sure(chances[at])}`);
+  });
+  return [bar, make("p", { class: "chances" }, ...names)];
 }
 
 function renderDetail() {

@@ -159,11 +159,15 @@ function showRange() {
   $("range-chip").textContent = `${name} ${endsOfBin(range)} ✕`;
 }
 
+function sortBy(order) {
+  arrangement.sort = order;
+  $("sort").value = order;
+}
 const showAll = () => setFilter({ ...NO_FILTER });
 
 function reset() {
   Object.assign(arrangement, START_ARRANGEMENT);
-  $("sort").value = arrangement.sort;
+  sortBy(arrangement.sort);
   $("group").value = arrangement.group;
   clearSelection();
   setFilter({ ...START });

@@ -98,8 +98,7 @@ const change = (row) => {
 function tileLabel(row) {
   const [from, to] = change(row);
   const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
-  if (perhapsInWords(row)) parts.push(perhapsInWords(row));
-  if (Number.isFinite(scores.sureness[row])) parts.push(strengthInWords(row));
+  parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
   parts.push(...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
   return parts.join(", ");
@@ -117,17 +116,20 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), perhapsInWords(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
-  const [fact, chance] = perhaps(row) ?? [styleOf(verdictOf(row)).short ?? verdictOf(row), null];
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), toldInWords(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const [fact, chance] = told(row);
+  // Every percentage is the chance of the word before it.
+  const suggestion = chanceOfSuggestion(row);
+  const likely = Number.isFinite(suggestion) ? make("span", { class: "number", text: sureInShort(suggestion) }) : null;
   const no = codeOfNo(row);
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null),
+        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null, likely),
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
-        make("span", { class: "number", text: chance === null ? strength(row) : sure(chance) }))),
+        make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
     make("span", { class: "stamp" }));
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),

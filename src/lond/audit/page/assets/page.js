@@ -134,7 +134,15 @@ function describeBulk() {
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
 
+// An option and its value stay on one line.
+function showCommands() {
+  const lines = payload.commands.map((text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part])));
+  $("commands").replaceChildren(...lines.flatMap((parts, at) => (at ? ["\n", ...parts] : parts)));
+  $("source-note").hidden = !payload.commands.some((text) => text.includes(" SOURCE"));
+}
+
 function setUpDialogs() {
+  showCommands();
   $("key-list").append(...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split("  ").map((key) => make("kbd", { text: key }))), make("dd", { text })]));
   $("open-help").addEventListener("click", () => $("help").showModal());
   $("open-decisions").addEventListener("click", () => $("decisions").showModal());

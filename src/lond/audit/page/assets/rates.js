@@ -52,8 +52,18 @@ function rateSection() {
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
   const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."),
     make("p", { class: "lead", text: "Verdicts name images that are likelier than not; the estimate also counts the chances of all the others." }), overall);
+  const few = fewForeign(rateIn(rates, "foreign"));
+  if (few) section.append(few);
   if (byGiven.length) section.append(rateTable(byGiven));
   return section;
+}
+
+// Fewer images are called foreign than there are: where to look for the others.
+function fewForeign(rate) {
+  const expected = isRate(rate) ? rate.estimate * N : 0;
+  if (expected <= 2 * counts[FOREIGN] + 5) return null;
+  return make("p", { class: "lead" }, `About ${number.format(Math.round(expected))} images are estimated to be foreign, ${counts[FOREIGN] ? `only ${number.format(counts[FOREIGN])}` : "none"} of them sure enough to be called so. `,
+    make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); review({}); } }));
 }
 
 function rateTable(byGiven) {
