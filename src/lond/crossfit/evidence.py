@@ -63,6 +63,10 @@ class LabelEvidence:
         """Log-probabilities of the given label ``(N, C)``, of all images at once."""
         return self._all(self.opinions.log_chances)
 
+    def log_chances_of(self, rows: Tensor) -> Tensor:
+        """Return log-probabilities of the given label of the images at ``rows`` ``(M,)``, ``(M, C)``."""
+        return torch.cat([self.opinions.log_chances(part) for part in rows.split(self.opinions.at_once)])
+
     @cached_property
     def shares(self) -> Tensor:
         """Shares of labels among the neighbours ``(N, C)``, of all images at once."""
