@@ -160,9 +160,18 @@ ImageColumns = dict[str, Tensor]
 
 
 def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], ImageColumns]) -> ImageColumns:
-    """Return columns ``(N,)`` of all images from those of some at a time."""
-    parts = [of(rows) for rows in opinions.parts()]
-    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    """Return columns ``(N,)`` of all images from those of some at a time.
+
+    They are written into columns made beforehand: small tensors kept from every part would lie where large ones were,
+    which then fit nowhere, and memory would grow with images times classes after all.
+    """
+    columns: ImageColumns = {}
+    for rows in opinions.parts():
+        part = of(rows)
+        columns = columns or {name: values.new_empty(len(opinions.labels)) for name, values in part.items()}
+        for name, values in part.items():
+            columns[name][rows] = values
+    return columns
 
 
 def _first_look(opinions: UnseenOpinions, rows: Tensor, given: Tensor, decided: Tensor | None) -> ImageColumns:

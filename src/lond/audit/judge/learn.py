@@ -63,13 +63,14 @@ class Learned:
 
         The negative margin of an unlabelled image is that of the class its neighbours vote for.
         """
-        opinions, found = self.judgement.evidence.opinions, []
-        for part, given in zip(rows.split(ROWS), labels.split(ROWS), strict=True):
-            votes, denials = opinions.shares(part), 1 - opinions.members(part).clamp(0, 1)
+        opinions, near, negative = self.judgement.evidence.opinions, torch.empty(len(rows)), torch.empty(len(rows))
+        for start in range(0, len(rows), ROWS):
+            part = slice(start, start + ROWS)
+            given, votes, denials = labels[part], opinions.shares(rows[part]), 1 - opinions.members(rows[part])
             own = torch.where(given >= 0, given, votes.argmax(dim=1))
-            found.append((neighbour_margin(votes, given, 1), negative_margin(denials.double(), own).float()))
-        near, negative = zip(*found, strict=True)
-        return torch.cat(near), torch.cat(negative)
+            near[part] = neighbour_margin(votes, given, 1)
+            negative[part] = negative_margin(denials.clamp(0, 1).double(), own).float()
+        return near, negative
 
 
 @dataclass(frozen=True)
