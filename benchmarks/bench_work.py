@@ -2,7 +2,8 @@
 
     python -m benchmarks.bench_work FUNCTION SIZE
 
-A function imports what it needs, prepares its data and returns the work. The last line printed is its CPU seconds and the peak memory.
+A function imports what it needs, prepares its data and returns the work. The last line printed is the CPU seconds of
+the work and the peak memory.
 """
 
 from __future__ import annotations
