@@ -1,8 +1,9 @@
 """How an audit grows with the number of images: time, peak memory and quality of the verdicts on made-up embeddings.
 
-    python -m benchmarks.large_audit [--images 10000 50000 200000 1000000] [--out results/large_audit.jsonl]
+    python -m benchmarks.large_audit [--images 10000 50000 200000 1000000] [--kill] [--out results/large_audit.jsonl]
 
 Each size is audited by the command ``lond audit`` in a process of its own, on one thread unless told otherwise.
+Where the process is killed, the same command runs again and goes on; CPU seconds are those of both.
 A fifth of the labels of known images is wrong; a tenth of the images is of other classes. Sizes that the file holds
 already are left out, so a stopped measurement goes on where it was.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -26,6 +28,7 @@ import torch
 from benchmarks.store import machine
 from sklearn.metrics import average_precision_score
 
+from lond.audit.judge.stage_files import FOLDER
 from lond.audit.result import PARTS, SUMMARY, TABLE
 from lond.audit.table import AuditTable, read_audit
 
@@ -94,19 +97,47 @@ def quality(table: AuditTable, true: np.ndarray[Any, Any]) -> dict[str, float]:
     return found | {"suggestions_right": float(right.mean()) if len(right) else 0.0}
 
 
-def measure(images: int, threads: int) -> dict[str, Any]:
+def recall_of(notes: list[str]) -> float:
+    """Return the share of the true neighbours that an audit says it found; 1 where it says nothing."""
+    found = [re.search(r"searched by cells, which finds about ([\d.]+) %", note) for note in notes]
+    return next((float(match[1]) / 100 for match in found if match), 1.0)
+
+
+def run(command: list[str], threads: int, kill_once: str) -> int:
+    """Run a command, again where it was killed, and return how often that was.
+
+    It is killed here once, as soon as the file ``kill_once`` is there; never if that is empty.
+    """
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"}
+    killed = 0
+    while True:
+        process = subprocess.Popen([*command, "--threads", str(threads)], env=environment, stdout=subprocess.DEVNULL)
+        while kill_once and not killed and process.poll() is None:
+            if Path(kill_once).exists():
+                process.kill()
+            time.sleep(0.5)
+        if (code := process.wait()) >= 0:
+            break
+        killed += 1
+        print(f"killed ({-code}); the same command again", file=sys.stderr, flush=True)
+    if code:
+        raise subprocess.CalledProcessError(code, command)
+    return killed
+
+
+def measure(images: int, threads: int, kill: bool) -> dict[str, Any]:
     """Return what one audit took and found; the process and its peak memory are its own."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         true = make(folder / "made.npz", images)
-        command = [sys.executable, "-m", "lond.cli", "audit", str(folder / "made.npz"), "--out", str(folder / "audit")]
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE"}
-        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        subprocess.run([*command, "--threads", str(threads)], check=True, env=environment, stdout=subprocess.DEVNULL)
-        wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         out = folder / "audit"
+        command = [sys.executable, "-m", "lond.cli", "audit", str(folder / "made.npz"), "--out", str(out)]
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        killed = run(command, threads, str(out / "heads" / FOLDER / "heads.safetensors") if kill else "")
+        wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         table = read_audit(out / TABLE if (out / TABLE).is_file() else out / PARTS)
-        rates = json.loads((out / SUMMARY).read_text())["rates"]
+        summary = json.loads((out / SUMMARY).read_text())
+        rates = summary["rates"]
         written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
         return {
             "images": images,
@@ -114,9 +145,11 @@ def measure(images: int, threads: int) -> dict[str, Any]:
             "width": WIDTH,
             "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
             "wall_seconds": wall,
+            "killed_and_resumed": killed,
             "peak_gigabytes": after.ru_maxrss / 2**20,
             "written_gigabytes": written / 2**30,
             **quality(table, true),
+            "neighbours_recall": recall_of(summary["notes"]),
             "estimated_wrong": rates["closed"]["estimate"],
             "estimated_foreign": rates["open"]["estimate"],
             "true_wrong": WRONG * (1 - FOREIGN),
@@ -130,13 +163,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=int, nargs="+", default=[10_000, 50_000, 200_000, 1_000_000])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--kill", action="store_true", help="kill each audit once, after its heads, and resume it")
     parser.add_argument("--out", type=Path, default=Path("results/large_audit.jsonl"))
     args = parser.parse_args()
     held = args.out.read_text().splitlines() if args.out.is_file() else []
     done = {json.loads(line)["images"] for line in held}
     for images in sorted(set(args.images) - done):
         # Peak memory of children is that of the largest so far, so the smallest set goes first.
-        result = measure(images, args.threads)
+        result = measure(images, args.threads, args.kill)
         args.out.parent.mkdir(parents=True, exist_ok=True)
         with args.out.open("a") as file:
             file.write(json.dumps(result) + "\n")

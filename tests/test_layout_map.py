@@ -82,7 +82,7 @@ def test_a_large_set_is_placed_by_landmarks() -> None:
     vectors = torch.cat([CLOUD, -CLOUD])
     points = two_dimensions(vectors, "tsne", landmarks=20)
     assert points is not None and len(points) == 80
-    alone = two_dimensions(vectors[torch.arange(20) * 4], "tsne")
+    alone = two_dimensions(vectors[torch.arange(20) * 4], "tsne", landmarks=20)
     assert alone is not None
     assert points[4] == pytest.approx(alone[1], abs=0.05)
 

@@ -168,3 +168,26 @@ def test_it_can_be_built_without_labels() -> None:
 def test_nonsense_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         CrossFitSettings(**changes)
+
+
+def test_what_was_judged_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = clouds()
+    values = torch.from_numpy(samples.pixels.values).mean(dim=1)  # type: ignore[attr-defined]
+    opinion = opinion_of(judge_labels(values, samples.labels, 3), CrossFitSettings())
+    method, survey = on_features(samples)
+    monkeypatch.setattr("lond.methods.cross_fit.judge_labels", lambda *_, **__: pytest.fail("judged"))
+    method.told(opinion)
+    (phase,) = method.before_epoch(0, survey)
+    assert phase.name == "judged" and method.opinion is opinion
+
+
+def test_an_opinion_of_some_images_looks_at_no_others() -> None:
+    samples = clouds()
+    values = torch.from_numpy(samples.pixels.values).mean(dim=1)  # type: ignore[attr-defined]
+    judgement = judge_labels(values, samples.labels, 3)
+    rows = torch.arange(0, 60, 2)
+    table = opinion_of(judgement, CrossFitSettings(noise_model=0.0), rows)
+    assert torch.allclose(table.targets[:, :-1], judgement.targets[rows])
+    assert table.foreign_rate == pytest.approx(float(judgement.chances[rows, 2].mean()))
+    everyone = opinion_of(judgement, CrossFitSettings(), torch.arange(60))
+    assert torch.equal(everyone.targets, opinion_of(judgement, CrossFitSettings()).targets)

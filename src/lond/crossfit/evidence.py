@@ -63,6 +63,10 @@ class LabelEvidence:
         """Log-probabilities of the given label ``(N, C)``, of all images at once."""
         return self._all(self.opinions.log_chances)
 
+    def log_chances_of(self, rows: Tensor) -> Tensor:
+        """Return log-probabilities of the given label of the images at ``rows`` ``(M,)``, ``(M, C)``."""
+        return torch.cat([self.opinions.log_chances(part) for part in rows.split(self.opinions.at_once)])
+
     @cached_property
     def shares(self) -> Tensor:
         """Shares of labels among the neighbours ``(N, C)``, of all images at once."""
@@ -156,9 +160,18 @@ ImageColumns = dict[str, Tensor]
 
 
 def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], ImageColumns]) -> ImageColumns:
-    """Return columns ``(N,)`` of all images from those of some at a time."""
-    parts = [of(rows) for rows in opinions.parts()]
-    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    """Return columns ``(N,)`` of all images from those of some at a time.
+
+    They are written into columns made beforehand: small tensors kept from every part would lie where large ones were,
+    which then fit nowhere, and memory would grow with images times classes after all.
+    """
+    columns: ImageColumns = {}
+    for rows in opinions.parts():
+        part = of(rows)
+        columns = columns or {name: values.new_empty(len(opinions.labels)) for name, values in part.items()}
+        for name, values in part.items():
+            columns[name][rows] = values
+    return columns
 
 
 def _first_look(opinions: UnseenOpinions, rows: Tensor, given: Tensor, decided: Tensor | None) -> ImageColumns:

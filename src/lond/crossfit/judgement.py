@@ -69,23 +69,33 @@ class Judgement:
 
     @cached_property
     def targets(self) -> Tensor:
-        """What a classifier should learn, ``(N, C)``: the given label as far as clean, others as far as wrong.
+        """What a classifier should learn of all images, ``(N, C)``; see ``targets_of``."""
+        return self.targets_of(torch.arange(len(self.labels)), self.evidence.log_chances)
 
-        The targets of an image sum to less than one as far as it is foreign.
+    def targets_of(self, rows: Tensor, log_chances: Tensor) -> Tensor:
+        """Return what a classifier should learn of the images at ``rows`` ``(M,)``, ``(M, C)``.
+
+        That is the given label as far as clean, others as far as wrong. The targets of an image sum to less than one as
+        far as it is foreign.
+
+        Args:
+            rows: places of the images.
+            log_chances: ``(M, C)`` of them, as ``evidence.opinions`` has them.
         """
-        other = self.evidence.log_chances.exp()
-        labelled = (self.labels >= 0).float()[:, None]
-        own = F.one_hot(self.evidence.label, other.shape[1]) * labelled
+        chances, other = self.chances[rows], log_chances.exp()
+        labelled = (self.labels[rows] >= 0).float()[:, None]
+        own = F.one_hot(self.evidence.label[rows], other.shape[1]) * labelled
         other = other * (1 - own)
         other = other / other.sum(dim=1, keepdim=True).clamp_min(1e-9)
         # Without a label nothing is wrong: the predicted classes count as far as the image is known.
-        clean, wrong = self.chances[:, CLEAN, None] * labelled, self.chances[:, WRONG, None]
-        wrong = torch.where(labelled > 0, wrong, 1 - self.chances[:, OUTSIDE, None])
+        clean, wrong = chances[:, CLEAN, None] * labelled, chances[:, WRONG, None]
+        wrong = torch.where(labelled > 0, wrong, 1 - chances[:, OUTSIDE, None])
         found = clean * own + wrong * other
         if self.decided is None:
             return found
-        told = F.one_hot(self.decided.clamp_min(0), other.shape[1]).to(found)
-        return torch.where((self.decided >= 0)[:, None], told, found)
+        decided = self.decided[rows]
+        told = F.one_hot(decided.clamp_min(0), other.shape[1]).to(found)
+        return torch.where((decided >= 0)[:, None], told, found)
 
     def rates(self, rows: Tensor | None = None) -> dict[str, EstimatedRate]:
         """Return the rates of "wrong", "foreign" and "either" among all labelled images, or some ``(N,)`` of them."""

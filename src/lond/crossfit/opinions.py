@@ -49,9 +49,14 @@ class UnseenOpinions:
     scales: tuple[float, float, float] = (1.0, 1.0, 1.0)
     one_vs_all: Heads | None = None
 
+    @property
+    def at_once(self) -> int:
+        """How many images are looked at at a time."""
+        return max(1, CELLS // self.classes)
+
     def parts(self) -> Iterator[Tensor]:
         """Yield the places of all images, some at a time."""
-        yield from torch.arange(len(self.labels)).split(max(1, CELLS // self.classes))
+        yield from torch.arange(len(self.labels)).split(self.at_once)
 
     def logits(self, rows: Tensor) -> Tensor:
         """Return the logits of the images at ``rows``, ``(B, C)``."""

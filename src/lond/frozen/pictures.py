@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
-from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
+from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, centre_square, cut_squares
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
 from lond.frozen.measures import Measured, measure_picture, measure_pixels
 from lond.types import Pixels, Request
@@ -163,11 +163,12 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
-            (cut,) = cut_squares(self._coloured(opened.picture(side)), side_of_square, [CENTRE])
-            values = np.array(cut).reshape(side_of_square, side_of_square, self.channels)
-            return torch.from_numpy(values).permute(2, 0, 1).contiguous()
+            if self.channels == 3:
+                return centre_square(opened.picture(side), side_of_square)
+            return self._of_pillow(opened.picture(side), side_of_square)
 
-        content = opened.content_hash() or pixel_hash(square(self.side))
+        # What is stored of an image is found again by these very pixels.
+        content = opened.content_hash() or pixel_hash(self._of_pillow(opened.picture(side), self.side))
         made = square(wanted.input_side) if wanted.input_of(content) else None
         if not wanted.picture_of(content):
             return _Seen(content, input=made)
@@ -176,8 +177,10 @@ class _Reader(Dataset[Part]):
         thumbnail = _encoded(opened.picture(side)) if wanted.thumbnails else b""
         return _Seen(content, "", made, square(self.side), measures, thumbnail)
 
-    def _coloured(self, picture: Image.Image) -> Image.Image:
-        return picture.convert("L") if self.channels == 1 else picture
+    def _of_pillow(self, picture: Image.Image, side: int) -> Tensor:
+        """Return the square at the centre exactly as images are read for training."""
+        (cut,) = cut_squares(picture.convert("L") if self.channels == 1 else picture, side, [CENTRE])
+        return torch.from_numpy(np.array(cut).reshape(side, side, self.channels)).permute(2, 0, 1).contiguous()
 
 
 def _joined(images: Sequence[_Seen]) -> Part:

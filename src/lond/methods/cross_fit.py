@@ -118,7 +118,7 @@ class CrossFit(Method):
 
     def before_epoch(self, epoch: int, survey: Survey) -> list[Phase]:
         """Judge where it is time, and return one phase: over labelled samples in a warm-up, else over all."""
-        if epoch == 0:
+        if epoch == 0 and self.opinion is None:
             self._judge_features(survey)
         warming_up = epoch < self.settings.warmup_epochs
         if not self.on_features and not warming_up:
@@ -134,6 +134,10 @@ class CrossFit(Method):
         everyone = torch.arange(len(self.labels))
         name = "judged" if warming_up else "own opinion"
         return [Phase(name, {"all": Stream(everyone, ("weak",))}, lead=len(everyone))]
+
+    def told(self, opinion: Opinion) -> None:
+        """Learn from features whose labels were judged before, by this opinion of all of them."""
+        self.opinion, self.on_features = opinion, True
 
     def _judge_features(self, survey: Survey) -> None:
         """Judge by the inputs themselves if they are features of a frozen network."""
@@ -201,18 +205,23 @@ class CrossFit(Method):
         self.on_features = state["on_features"]
 
 
-def opinion_of(judgement: Judgement, settings: CrossFitSettings) -> Opinion:
-    """Return the opinion that follows from a judgement: the mean of its table's and of the noise model's."""
-    table = torch.cat([judgement.targets, 1 - judgement.targets.sum(dim=1, keepdim=True)], dim=1).clamp_min(0)
-    log_chances, labels = judgement.evidence.log_chances, judgement.labels
-    rate = float(judgement.chances[:, OUTSIDE].mean())
+def opinion_of(judgement: Judgement, settings: CrossFitSettings, rows: Tensor | None = None) -> Opinion:
+    """Return the opinion that follows from a judgement: the mean of its table's and of the noise model's.
+
+    With ``rows`` ``(M,)`` it is about the images at these places only, and the others are not looked at.
+    """
+    rows = torch.arange(len(judgement.labels)) if rows is None else rows
+    log_chances, labels = judgement.evidence.log_chances_of(rows), judgement.labels[rows]
+    known = judgement.targets_of(rows, log_chances)
+    table = torch.cat([known, 1 - known.sum(dim=1, keepdim=True)], dim=1).clamp_min(0)
+    rate = float(judgement.chances[rows, OUTSIDE].mean())
     confusion = confusion_of(log_chances, labels)
     model = posterior(unmixed(log_chances, confusion, rate), labels, confusion, rate)
     share = settings.noise_model
     targets = share * model + (1 - share) * table
     if judgement.decided is not None:
         # What a person decided is known, whatever the confusion of labels says.
-        targets = torch.where((judgement.decided != UNDECIDED)[:, None], table, targets)
+        targets = torch.where((judgement.decided[rows] != UNDECIDED)[:, None], table, targets)
     return Opinion(targets, confusion, rate)
 
 

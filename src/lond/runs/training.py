@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from lond.data.split import take
 from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.io.json_files import write_json
+from lond.methods import Method
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
 from lond.runs.data import check_trainable, divide, load_data, shape_of
@@ -84,6 +85,7 @@ def train_samples(
     noise: dict[str, Any] | None = None,
     backbone: nn.Module | None = None,
     start: Mapping[str, Tensor] | None = None,
+    prepare: Callable[[Method], None] | None = None,
     false_alarm_rate: float = FALSE_ALARM_RATE,
     calibration: Calibration | None = None,
     detector: str = OWN,
@@ -93,7 +95,7 @@ def train_samples(
 
     It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
     that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and
-    buffers of the method to start from in place of drawn ones.
+    buffers of the method to start from in place of drawn ones, ``prepare`` is given the untrained method.
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -119,6 +121,8 @@ def train_samples(
         method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
         if start is not None:
             method.load_state_dict(start)
+        if prepare is not None:
+            prepare(method)
         keeper = folder if runtime.is_main else None
         if keeper is not None:
             manifest["machine"] = _machine(keeper, runtime)

@@ -15,8 +15,11 @@ from torch import Tensor
 import lond.audit.judge.learn
 from lond.audit.judge.learn import MODEL, OUT_OF_FOLD, Learned, Learning, calibrated, learn, usual_folds
 from lond.data.feature_views import FeaturePixels
+from lond.frozen.extractor import ExtractorSettings
 from lond.identify import negative_margin
+from lond.methods.cross_fit import CrossFit, opinion_of
 from lond.presets.features import on_features
+from lond.presets.for_audit import for_audit
 from lond.runs.calibration import load_calibration
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Prediction, Samples
@@ -108,3 +111,15 @@ def test_the_model_of_an_audit_is_calibrated_on_images_it_did_not_see(tmp_path: 
     again = learn(samples, features, config, tmp_path, ONE, Learning(false_alarm_rate=0.4), show_progress=False)
     assert again.run is not None and again.run.calibration is not None
     assert again.run.calibration.threshold < stored.threshold
+
+
+def test_an_audit_judges_once_for_all_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, features = samples_of(120)
+    monkeypatch.setattr("lond.methods.cross_fit.judge_labels", lambda *_, **__: pytest.fail("judged again"))
+    config = for_audit("heads", 120, 1, ExtractorSettings(), epochs=2, cache=None)
+    config = replace(config, net=replace(config.net, width=0.05))
+    found = learn(samples, features, config, None, ONE, Learning(), show_progress=False)
+    assert found.run is not None and isinstance(found.run.method, CrossFit)
+    wanted = opinion_of(found.judgement, config.settings)
+    assert found.run.method.opinion is not None
+    assert torch.equal(found.run.method.opinion.targets, wanted.targets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
@@ -20,6 +21,8 @@ from lond.crossfit.stages import Stages
 from lond.data.split import take
 from lond.errors import DataError
 from lond.identify import nearest_neighbours, negative_margin, neighbour_margin
+from lond.methods import Method
+from lond.methods.cross_fit import CrossFit, CrossFitSettings, Opinion, opinion_of
 from lond.runs import LoadedRun, train_samples
 from lond.runs.calibration import Calibration, calibrate_scores
 from lond.train.runtime import RuntimeSettings
@@ -63,13 +66,14 @@ class Learned:
 
         The negative margin of an unlabelled image is that of the class its neighbours vote for.
         """
-        opinions, found = self.judgement.evidence.opinions, []
-        for part, given in zip(rows.split(ROWS), labels.split(ROWS), strict=True):
-            votes, denials = opinions.shares(part), 1 - opinions.members(part).clamp(0, 1)
+        opinions, near, negative = self.judgement.evidence.opinions, torch.empty(len(rows)), torch.empty(len(rows))
+        for start in range(0, len(rows), ROWS):
+            part = slice(start, start + ROWS)
+            given, votes, denials = labels[part], opinions.shares(rows[part]), 1 - opinions.members(rows[part])
             own = torch.where(given >= 0, given, votes.argmax(dim=1))
-            found.append((neighbour_margin(votes, given, 1), negative_margin(denials.double(), own).float()))
-        near, negative = zip(*found, strict=True)
-        return torch.cat(near), torch.cat(negative)
+            near[part] = neighbour_margin(votes, given, 1)
+            negative[part] = negative_margin(denials.clamp(0, 1).double(), own).float()
+        return near, negative
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,8 @@ def learn(
     run = None
     if how.model:
         if not how.networks:
+            if isinstance(config.settings, CrossFitSettings):
+                trainings = replace(trainings, judged=Judged(judgement, chosen, config.settings))
             held = (trainings.division == 0).nonzero().squeeze(1)
             scores, rows = trainings.predict(0, held)[1], chosen[held]
         run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
@@ -172,6 +178,25 @@ def usual_folds(labels: Tensor, networks: bool) -> int:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """What was judged of the images at ``rows`` ``(M,)``, for the runs that learn from them."""
+
+    judgement: Judgement
+    rows: Tensor
+    settings: CrossFitSettings
+
+    @cached_property
+    def opinion(self) -> Opinion:
+        """The opinion of all of them, the same for every run."""
+        return opinion_of(self.judgement, self.settings, self.rows)
+
+    def tell(self, method: Method, places: Tensor) -> None:
+        """Spare a method that judges labels the judging: tell it the opinion of the samples at ``places``."""
+        assert isinstance(method, CrossFit)
+        method.told(replace(self.opinion, targets=self.opinion.targets[places]))
+
+
+@dataclass(frozen=True)
 class _Trainings:
     """The runs of an audit: one without each fold, and one on all samples."""
 
@@ -181,10 +206,11 @@ class _Trainings:
     folder: Path | None
     runtime: RuntimeSettings
     show_progress: bool | None
+    judged: Judged | None = None
 
     def predict(self, fold: int, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and foreign scores of samples at ``rows`` by the run without a fold."""
-        run = self._train(take(self.samples, (self.division != fold).nonzero().squeeze(1)), f"fold{fold}")
+        run = self._train((self.division != fold).nonzero().squeeze(1), f"fold{fold}")
         said = run.predict(take(self.samples, rows))
         return said.probabilities.clamp_min(torch.finfo(torch.float32).tiny).log(), said.scores
 
@@ -198,12 +224,17 @@ class _Trainings:
 
     def final(self, calibration: Calibration | None) -> LoadedRun:
         """Return the run on all samples, which calls images foreign by the calibration."""
-        return self._train(self.samples, MODEL, calibration)
+        return self._train(torch.arange(len(self.samples)), MODEL, calibration)
 
-    def _train(self, part: Samples, name: str, calibration: Calibration | None = None) -> LoadedRun:
-        place = None if self.folder is None else self.folder / name
-        show = self.show_progress
+    def _train(self, places: Tensor, name: str, calibration: Calibration | None = None) -> LoadedRun:
         trained = train_samples(
-            self.config, part, None, place, self.runtime, calibration=calibration, show_progress=show
+            self.config,
+            self.samples if len(places) == len(self.samples) else take(self.samples, places),
+            None,
+            None if self.folder is None else self.folder / name,
+            self.runtime,
+            prepare=None if self.judged is None else partial(self.judged.tell, places=places),
+            calibration=calibration,
+            show_progress=self.show_progress,
         )
         return trained.run
