@@ -50,7 +50,8 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         dtype('int64')
 
     Args:
-        method: Name of a method, which ``lond list`` shows, or your own class.
+        method: Name of a method, which ``lond list`` shows, or your own class; None is cross-fit on features, given or
+            of a frozen network, and LOND-DRS on images.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one. For images only.
         width: Factor on the channels of the seven-layer CNN, or of the network on features; None is 1, or 0.5 on
@@ -91,7 +92,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def __init__(
         self,
-        method: str | type[Method] = "lond-drs",
+        method: str | type[Method] | None = None,
         backbone: str | nn.Module | Builder = "seven-layer",
         *,
         width: float | None = None,

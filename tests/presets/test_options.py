@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from lond.errors import ConfigError
 from lond.presets.benchmarks import PRESETS, preset
-from lond.presets.features import on_frozen
+from lond.presets.features import on_features, on_frozen
 from lond.presets.options import COMMAND_LINE, stages
 
 
@@ -41,3 +44,28 @@ def test_a_named_network_asks_for_its_features_at_its_own_size() -> None:
         "", "cifar80n-sym20", "standard", network="efficientnet-lite1", overrides={"data.frozen.size": "96"}
     )["command line"]
     assert (smaller.data.frozen.backbone, smaller.data.frozen.size) == ("efficientnet-lite1", 96)
+
+
+def test_the_method_of_your_own_data_if_none_is_named(tmp_path: Path) -> None:
+    images, features = tmp_path / "images.npz", tmp_path / "features.npz"
+    labels = np.arange(40) % 2
+    np.savez(images, x=np.zeros((40, 8, 8), dtype=np.uint8), y=labels)
+    np.savez(features, features=np.eye(40, dtype=np.float32), y=labels)
+    methods = {
+        "images": stages(str(images), "", ""),
+        "frozen": stages(str(images), "", "", frozen=True),
+        "features": stages(str(features), "", ""),
+        "preset": stages("", "digits", "", frozen=True),
+        "named": stages(str(features), "", "standard"),
+    }
+    assert {name: found[COMMAND_LINE].method for name, found in methods.items()} == {
+        "images": "lond-drs", "frozen": "cross-fit", "features": "cross-fit", "preset": "lond-drs", "named": "standard",
+    }  # fmt: skip
+
+
+def test_cross_fit_learns_from_given_features_as_an_audit_does(tmp_path: Path) -> None:
+    source = tmp_path / "features.npz"
+    np.savez(source, features=np.eye(400, dtype=np.float32), y=np.arange(400) % 2)
+    found, heads = stages(str(source), "", "")[COMMAND_LINE], on_features(400)
+    assert (found.optimiser, found.train, found.net) == (heads.optimiser, heads.train, heads.net)
+    assert found.settings.warmup_epochs == heads.settings.warmup_epochs

@@ -35,7 +35,9 @@ def train(
         "runs/latest"
     ),
     preset_name: Annotated[str, typer.Option("--preset", help="Settings by name; `lond list` shows them.")] = "",
-    method: Annotated[str, typer.Option(help="Method; `lond list` shows them.")] = "lond-drs",
+    method: Annotated[
+        str, typer.Option(help="Method (see `lond list`); left out: cross-fit on features of SOURCE, else lond-drs.")
+    ] = "",
     root: Root = "data",
     test: TestData = "",
     seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,

@@ -53,6 +53,19 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
     )
 
 
+def usual_method(*, features: bool) -> str:
+    """Return the method for your own data if none is named.
+
+    Cross-fit finds foreign images best on features, given or of a frozen network; LOND-DRS is the more accurate on
+    images that a network learns from scratch.
+
+    Examples:
+        >>> usual_method(features=True)
+        'cross-fit'
+    """
+    return "cross-fit" if features else RunConfig.method
+
+
 def own_batch(images: int, usual: int) -> int:
     """Return the batch size for so many images: the usual one, less for small sets so that an epoch has some steps."""
     return min(usual, max(32, images // 16))

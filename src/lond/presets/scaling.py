@@ -52,6 +52,8 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
         published = replace(published, views=replace(config.views, strong=recipe.strong))
     if benchmark not in FULL_SCALE and recipe.optimiser is not None:
         published = shortened(published, config)
+    if config.net.backbone == "features" and recipe.trains_as_heads:
+        published = replace(published, optimiser=config.optimiser, train=config.train)
     if benchmark not in recipe.step_limits:
         return published
     steps = step_limit(recipe, benchmark, EXTENTS[benchmark].images, published.train.batch_size)
