@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from lond.crossfit.evidence import (
     spread_over_classes,
 )
 from lond.crossfit.features import learn_preparation
+from lond.crossfit.heads import LabelTargets, fit_softmax
 from lond.types import UNLABELLED
 
 
@@ -87,6 +89,24 @@ def test_the_own_label_plays_no_part_in_what_heads_and_neighbours_say() -> None:
     assert torch.allclose(first.members[0], second.members[0], atol=0.02)
     assert torch.allclose(first.shares[0], second.shares[0], atol=0.01)
     assert first.near.indices.equal(second.near.indices)
+
+
+def test_both_looks_have_scales_that_fit_the_labels() -> None:
+    """Heads on features of unit length are far too unsure; the second ones learn less from doubted labels."""
+    features, true = clusters()
+    given, folds = true.clone(), torch.arange(60) // 3 % 5
+    given[:6] = (true[:6] + 1) % 3
+    found = gather(features, given, 3, folds)
+    first = found.opinions
+    assert first.scales == opinions.fit_scales(replace(first, scales=(1.0, 1.0, 1.0))) != (1.0, 1.0, 1.0)
+    likely, rows = found.log_chances.exp(), torch.arange(60)
+    weights = likely[rows, given] / likely.max(dim=1).values
+    heads = fit_softmax(features, LabelTargets(given, weights, 3), folds, with_last=False)
+    second = replace(first, said=heads, scales=opinions.fit_scales(replace(first, said=heads)))
+    expected = second.log_chances(rows)[rows, given].clamp_min(-8)
+    assert torch.allclose(found.image["log_given2"], expected, atol=1e-4)
+    unscaled = replace(second, scales=(1.0, 1.0, 1.0)).log_chances(rows)[rows, given]
+    assert not torch.allclose(unscaled, expected, atol=0.1)
 
 
 def test_an_image_is_compared_with_the_mean_of_its_neighbours() -> None:

@@ -26,7 +26,7 @@ from reference import lond_drs as ref
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
-from lond.identify import IdentifySettings
+from lond.identify import IdentifySettings, identify
 from lond.methods import LondDrs, LondDrsSettings, lond_drs
 from lond.types import UNLABELLED, Clock, Partition, Phase, Samples
 
@@ -139,6 +139,20 @@ def test_version_0_1_0_started_from_unit_prototypes_and_usual_heads() -> None:
     first, _, _ = prepared(details="0.1.0")
     assert torch.allclose(first.net.prototypes.norm(dim=1), torch.ones(CLASSES), atol=1e-6)
     assert all(bool(p.any()) for p in tiny_lond(noisy_samples(), details="0.1.0").net.ova_head[-1].parameters())
+
+
+@pytest.mark.parametrize(("details", "clipped"), [("released", False), ("0.1.0", True)])
+def test_only_version_0_1_0_clips_the_weights(details: str, clipped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, asked = noisy_samples(), []
+
+    def noted(*given: Any, clip_weights: bool) -> Any:
+        asked.append(clip_weights)
+        return identify(*given, clip_weights=clip_weights)
+
+    monkeypatch.setattr(lond_drs, "identify", noted)
+    method = tiny_lond(samples, details=details, warmup_epochs=0)
+    method.before_epoch(0, survey_of(method, samples))
+    assert asked == [clipped]
 
 
 def test_heads_start_from_kaimings_weights_and_no_bias() -> None:

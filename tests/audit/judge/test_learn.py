@@ -34,14 +34,14 @@ def samples_of(count: int = 60) -> tuple[Samples, Tensor]:
 
 def test_margins_go_by_the_label_that_is_given() -> None:
     """A copy under another label shares everything with its original but the label."""
-    votes, members = torch.tensor([[0.7, 0.2, 0.1]]), torch.tensor([[0.9, 0.2, -0.3]])
+    votes, members = torch.tensor([[0.2, 0.7, 0.1]]), torch.tensor([[1.2, 0.2, -0.3]])
     opinions = SimpleNamespace(shares=lambda rows: votes[rows], members=lambda rows: members[rows])
     judgement: Any = SimpleNamespace(evidence=SimpleNamespace(opinions=opinions))
     found = Learned(judgement, torch.zeros(1, 1))
     neighbour, negative = found.margins(torch.tensor([0, 0, 0]), torch.tensor([0, 1, UNLABELLED]))
-    assert neighbour.tolist() == pytest.approx([0.7 - 0.2, 0.2 - 0.7, 0.01 - 0.7])
-    denials = torch.tensor([[0.1, 0.8, 1.0]]).double().expand(3, -1)
-    assert negative.tolist() == pytest.approx(negative_margin(denials, torch.tensor([0, 1, 0])).tolist())
+    assert neighbour.tolist() == pytest.approx([0.2 - 0.7, 0.7 - 0.2, 0.01 - 0.7])
+    denials = torch.tensor([[0.0, 0.8, 1.0]]).double().expand(3, -1)
+    assert negative.tolist() == pytest.approx(negative_margin(denials, torch.tensor([0, 1, 1])).tolist())
 
 
 def test_networks_are_trained_in_fewer_folds_the_more_images_there_are() -> None:
