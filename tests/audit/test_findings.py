@@ -32,7 +32,7 @@ def found() -> Findings:
     hashes = ["h0", "h1", "h2", "", "h0", "h5", "h1", "h7"]
     samples: Any = Samples(range(8), labels, ("cat", "dog"), IDS, problems=(Problem("row 9", "no such file"),))
     facts = ImageFacts(samples, hashes, {3: "cut short"}, torch.zeros(8, 1, 0), None, None)
-    chances = torch.tensor([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.05, 0.05, 0.9], [0.7, 0.1, 0.2], [0.1, 0.8, 0.1]])
+    chances = torch.tensor([[0.85, 0.15, 0.0], [0.75, 0.25, 0.0], [0.05, 0.05, 0.9], [0.7, 0.1, 0.2], [0.1, 0.8, 0.1]])
     likely = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.5, 0.5], [0.3, 0.7], [0.05, 0.95]])
     own = torch.tensor([0, UNLABELLED, 1, UNLABELLED, 0])
     label = torch.tensor([0, 0, 1, 1, 0])
@@ -60,7 +60,7 @@ def test_the_table_says_nothing_that_is_not_known(found: Findings) -> None:
     assert table.label == ("cat", "cat", "dog", "dog", "cat", "", "dog", "cat")
     assert table.suggested_label == ("cat", "cat", "", "", "cat", "dog", "cat", "dog")
     unlabelled = 0.7 * (1 - 0.2)
-    assert table.confidence == pytest.approx((0.9, 0.8, 0.9, math.nan, 0.9, unlabelled, 0.8, 0.95), nan_ok=True)
+    assert table.confidence == pytest.approx((0.85, 0.8, 0.9, math.nan, 0.85, unlabelled, 0.8, 0.95), nan_ok=True)
     assert table.foreign_score == pytest.approx((0, 0, 0.9, math.nan, 0, 0.2, 0, 0.1), nan_ok=True)
     assert table.duplicate_of == ("", "", "", "", "clean", "", "clash", "")
     assert table.reason == ("", "", "", "cut short", "", "", "", "")
@@ -79,7 +79,7 @@ def test_the_summary_counts_every_image_and_names_all_problems(found: Findings) 
     assert (summary["images"], summary["notes"], summary["threshold"]) == (8, ["a note"], FOREIGN_FROM)
     assert summary["counts"] == {verdict: VERDICTS.count(verdict) for verdict in VERDICTS}
     # Of three labelled images one is clean, one foreign and one wrong.
-    assert summary["rates"]["wrong"]["estimate"] == pytest.approx((0.1 + 0.05 + 0.8) / 3)
+    assert summary["rates"]["wrong"]["estimate"] == pytest.approx((0.15 + 0.05 + 0.8) / 3)
     assert summary["rates"]["foreign"]["estimate"] == pytest.approx((0 + 0.9 + 0.1) / 3)
     assert summary["confusions"] == [{"given": "cat", "suggested": "dog", "images": 1}]
     assert summary["problems"] == [

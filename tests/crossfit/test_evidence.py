@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from lond.crossfit.evidence import (
     spread_over_classes,
 )
 from lond.crossfit.features import learn_preparation
+from lond.crossfit.heads import LabelTargets, fit_softmax
 from lond.types import UNLABELLED
 
 
@@ -47,6 +49,8 @@ def test_the_distance_from_the_median_has_no_unit() -> None:
     assert from_median(values).tolist() == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 8])
     assert torch.allclose(from_median(7 * values), from_median(values))
     assert from_median(torch.ones(3)).tolist() == [0, 0, 0]
+    # Where most values are equal, the least deviation is a millionth.
+    assert from_median(torch.tensor([0.0, 0.0, 0.0, 0.0, 3e-6])).tolist() == pytest.approx([0, 0, 0, 0, 3])
 
 
 def test_the_likeliest_other_class_and_the_energy() -> None:
@@ -85,6 +89,53 @@ def test_the_own_label_plays_no_part_in_what_heads_and_neighbours_say() -> None:
     assert torch.allclose(first.members[0], second.members[0], atol=0.02)
     assert torch.allclose(first.shares[0], second.shares[0], atol=0.01)
     assert first.near.indices.equal(second.near.indices)
+
+
+def test_both_looks_have_scales_that_fit_the_labels() -> None:
+    """Heads on features of unit length are far too unsure; the second ones learn less from doubted labels."""
+    features, true = clusters()
+    given, folds = true.clone(), torch.arange(60) // 3 % 5
+    given[:6] = (true[:6] + 1) % 3
+    found = gather(features, given, 3, folds)
+    first = found.opinions
+    assert first.scales == opinions.fit_scales(replace(first, scales=(1.0, 1.0, 1.0))) != (1.0, 1.0, 1.0)
+    likely, rows = found.log_chances.exp(), torch.arange(60)
+    weights = likely[rows, given] / likely.max(dim=1).values
+    heads = fit_softmax(features, LabelTargets(given, weights, 3), folds, with_last=False)
+    second = replace(first, said=heads, scales=opinions.fit_scales(replace(first, said=heads)))
+    expected = second.log_chances(rows)[rows, given].clamp_min(-8)
+    assert torch.allclose(found.image["log_given2"], expected, atol=1e-4)
+    unscaled = replace(second, scales=(1.0, 1.0, 1.0)).log_chances(rows)[rows, given]
+    assert not torch.allclose(unscaled, expected, atol=0.1)
+
+
+def test_an_image_is_compared_with_the_mean_of_its_neighbours() -> None:
+    features, true = clusters()
+    found = gather(features, true, 3, torch.arange(60) // 3 % 5)
+    doubt = [1 - math.exp(float(found.log_chances[row, true[row]])) for row in range(60)]
+    best = [float(row.max()) for row in found.members]
+    for row in (0, 17, 59):
+        near = found.near.indices[row].tolist()
+        assert len(near) == 20
+        assert float(found.image["near_doubt"][row]) == pytest.approx(sum(doubt[at] for at in near) / 20, abs=1e-5)
+        assert float(found.image["near_member"][row]) == pytest.approx(sum(best[at] for at in near) / 20, abs=1e-5)
+
+
+def test_nothing_is_lost_of_features_that_are_long() -> None:
+    """Squares of lengths 1.44, 1.96 and 0.25 leave 0, 0 and 0.75."""
+    features, true = clusters()
+    features = features * torch.tensor([1.2, 1.4, 0.5]).repeat_interleave(20)[:, None]
+    image = gather(features, true, 3, torch.arange(60) // 3 % 5).image
+    long, short = image["residual_rank"][:40], image["residual_rank"][40:]
+    assert len(long.unique()) == 1 and float(long[0]) < 0 < float(short.min())
+    assert not image["residual_far"][:40].any() and image["residual_far"][40:].tolist() == [8] * 20
+
+
+def test_no_chance_counts_as_less_than_the_floor() -> None:
+    features, true = clusters()
+    sure = torch.nn.functional.one_hot((true + 1) % 3, 3) * 500.0
+    image = gather(features, (true + 1) % 3, 3, torch.arange(60) // 3 % 5, unseen_logits=sure).image
+    assert float(image["log_other"].min()) == -8
 
 
 def test_logits_of_networks_take_the_place_of_heads() -> None:

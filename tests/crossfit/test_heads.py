@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -57,6 +59,24 @@ def test_few_steps_come_close(data: tuple[Tensor, Tensor, Tensor]) -> None:
     features, targets, folds = data
     found, best = fit_softmax(features, targets, folds).weights[-1], slow_softmax(features, targets)
     assert (found - best).norm() < 0.1 * best.norm()
+
+
+def test_there_are_as_many_steps_as_the_table_of_chances_was_fitted_to(data: tuple[Tensor, Tensor, Tensor]) -> None:
+    """Twelve steps of Nesterov's method, with gradients by autograd."""
+    features, targets, folds = data
+    sums = targets.sum(dim=0) + 0.5
+    scale = torch.linalg.inv(0.5 * features.T @ (features * targets.sum(dim=1, keepdim=True)) + 0.3 * torch.eye(4))
+    now, ahead, pace = torch.zeros(4, 3), torch.zeros(4, 3), 1.0
+    for _ in range(12):
+        at = ahead.clone().requires_grad_()
+        said = torch.log_softmax(features @ at + (sums / sums.sum()).log(), dim=1)
+        (slope,) = torch.autograd.grad(-(targets * said).sum() + 0.15 * at.square().sum(), at)
+        new = ahead - scale @ slope
+        later = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
+        now, ahead, pace = new, new + (pace - 1) / later * (new - now), later
+    heads = fit_softmax(features, targets, folds)
+    assert torch.allclose(heads.weights[-1], now, atol=1e-5)
+    assert heads.offsets[-1].exp().tolist() == pytest.approx((sums / sums.sum()).tolist())
 
 
 def test_unseen_images_are_judged_by_the_heads_without_them(data: tuple[Tensor, Tensor, Tensor]) -> None:

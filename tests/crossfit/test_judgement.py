@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from lond.crossfit.chances import confidence, load_table
 from lond.crossfit.judgement import fit_linear, judge_labels, weighted_quantile
 from lond.errors import DataError
 from lond.types import UNLABELLED
@@ -32,6 +33,7 @@ def test_wrong_labels_are_found_and_the_right_one_is_suggested() -> None:
     assert (said.wrong == wrong).float().mean() > 0.97
     assert (said.evidence.suggested == true)[wrong].float().mean() > 0.95
     assert said.confidence[wrong].mean() > 0.6
+    assert torch.equal(said.confidence, confidence(said.evidence, said.chances[:, 1], load_table()))
     assert not (said.wrong & said.foreign).any()
 
 
@@ -94,6 +96,17 @@ def test_a_model_of_the_judged_images_knows_new_ones_and_keeps_its_word() -> Non
     assert (scores[truth < 0][:, None] > scores[truth >= 0][None]).float().mean() > 0.8
     alarms = (scores[truth >= 0] > model.threshold(said, 0.1)).float().mean()
     assert float(alarms) < 0.13
+
+
+def test_the_threshold_goes_by_heads_that_did_not_see_the_image() -> None:
+    """With so few images for so many dimensions, heads know by heart what they saw."""
+    features = torch.randn(40, 64, generator=torch.Generator().manual_seed(0))
+    said = judge_labels(features, torch.arange(40) % 2, 2)
+    model = fit_linear(said)
+    scores = [-float((said.features[row] @ model.members.weights[fold]).max()) for row, fold in enumerate(said.folds)]
+    known = 1 - said.chances[:, 2]
+    assert model.threshold(said, 0.2) == pytest.approx(weighted_quantile(torch.tensor(scores), known, 0.8), abs=1e-5)
+    assert float((model.scores(features) > model.threshold(said, 0.2)).float().mean()) < 0.05
 
 
 def test_a_weighted_quantile_counts_one_more_image_above() -> None:

@@ -8,10 +8,12 @@ import torch
 from crossfit.test_judgement import world
 from scipy.optimize import minimize
 
-from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG
+from lond.crossfit import recalibration
+from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG, chances, confidence
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
+from lond.crossfit.heads import fit_softmax
 from lond.crossfit.judgement import judge_labels
-from lond.crossfit.recalibration import fit_near, recalibrated_confidence, truth_of
+from lond.crossfit.recalibration import _share_that_helps, fit_near, foreign_odds, recalibrated_confidence, truth_of
 
 
 def test_truth_of_given_labels() -> None:
@@ -60,6 +62,17 @@ def test_the_fit_holds_where_sure_chances_are_wrong(truth_kind: str, seed: int) 
     assert float(slope.abs().max()) < 1e-3
 
 
+def test_a_step_is_halved_until_it_helps_or_not_made() -> None:
+    """From 0 a change of 4 overshoots the least loss at 1 unless it is a quarter; away from it nothing helps."""
+    at, change = torch.zeros(1), torch.full((1,), 4.0)
+
+    def loss(x: torch.Tensor) -> float:
+        return float((x - 1).square())
+
+    assert _share_that_helps(loss, at, change, 8.0) == 0.25
+    assert _share_that_helps(loss, at, -change, 8.0) == 0
+
+
 def test_without_decisions_nothing_moves() -> None:
     start = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
     assert torch.equal(fit_near(torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), start, torch.ones(2)), start)
@@ -73,6 +86,40 @@ def test_suggestions_that_were_wrong_lower_the_others() -> None:
     asked = torch.arange(40) < 20
     assert recalibrated_confidence(sure, torch.zeros(40, dtype=torch.bool), asked)[30] < 0.4
     assert recalibrated_confidence(sure, torch.ones(40, dtype=torch.bool), asked)[30] > 0.8
+
+
+@pytest.mark.parametrize("foreign", [2, 10])
+def test_where_caution_outweighs_decisions_chances_stay(foreign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With three foreign images or more, the odds of one more class are an input, too."""
+    for name in ("OFFSET_CAUTION", "SLOPE_CAUTION"):
+        monkeypatch.setattr(recalibration, name, 1e7)
+    features, given, true = world(each=20, foreign=30, wrong=10)
+    decided = torch.full_like(given, UNDECIDED)
+    decided[-foreign:], decided[:10] = NO_CLASS, true[:10]
+    said = judge_labels(features, given, 4, decided=decided)
+    rest = decided == UNDECIDED
+    plain = chances(said.evidence, said.table)
+    assert torch.allclose(said.chances[rest], plain[rest], atol=1e-4)
+    sure = confidence(said.evidence, plain[:, WRONG], said.table).clamp(0.005, 0.995)
+    assert torch.allclose(said.confidence[rest], sure[rest], atol=1e-4)
+
+
+def test_foreign_odds_are_those_of_one_more_class() -> None:
+    features, given, true = world(each=20, foreign=30, wrong=10)
+    decided = torch.where(torch.arange(110) % 2 == 0, true, UNDECIDED)
+    said = judge_labels(features, given, 4, decided=decided)
+    found = foreign_odds(said.features, said.evidence, given, decided, said.folds)
+    likely, targets = said.evidence.log_chances.exp(), torch.zeros(110, 5)
+    for row, (label, told) in enumerate(zip(given.tolist(), decided.tolist(), strict=True)):
+        if told == UNDECIDED:
+            targets[row, label] = likely[row, label] / likely[row].max()
+        else:
+            targets[row, told if told >= 0 else 4] = 1
+    chance = fit_softmax(said.features, targets, said.folds).unseen(said.features, said.folds).double().softmax(dim=1)
+    odds = np.log(chance[:, 4].numpy()) - np.log(1 - chance[:, 4].numpy())
+    assert np.allclose(found.numpy(), (odds - odds.mean()) / odds.std(ddof=1), atol=1e-3)
+    open_ones = decided == UNDECIDED
+    assert float(found[open_ones & (true == -1)].mean()) > float(found[open_ones & (true >= 0)].mean()) + 1
 
 
 def test_decided_images_are_certain_and_teach_the_others() -> None:

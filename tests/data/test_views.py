@@ -108,3 +108,12 @@ def test_strong_draws_crops_and_flips_as_weak_does() -> None:
     images = random_images(30, 3, 8, 8)
     maker = ViewMaker(ViewSettings(strong="none"), 3)
     assert torch.equal(maker.weak(images, seeded(5)), maker.strong(images, seeded(5)))
+
+
+def test_strong_views_are_weak_ones_changed_by_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy of this test turns bright pixels dark."""
+    monkeypatch.setitem(STRONG_POLICIES, "none", lambda images, generator: 255 - images)
+    images, settings = random_images(30, 3, 8, 8), ViewSettings(strong="none")
+    maker = ViewMaker(settings, 3)
+    weak, strong = maker.weak(images, seeded(5)), maker.strong(images, seeded(5))
+    assert torch.allclose(levels_of(strong, settings), 255 - levels_of(weak, settings), atol=1e-2)

@@ -26,7 +26,7 @@ from reference import lond_drs as ref
 from torch import Tensor, nn
 
 from lond.errors import ConfigError
-from lond.identify import IdentifySettings
+from lond.identify import IdentifySettings, identify
 from lond.methods import LondDrs, LondDrsSettings, lond_drs
 from lond.types import UNLABELLED, Clock, Partition, Phase, Samples
 
@@ -142,6 +142,22 @@ def test_the_released_program_starts_from_raw_prototypes() -> None:
     means = ref.start_prototypes(embeddings, samples.labels.tolist(), method.partition.clean.tolist(), CLASSES)
     assert np.allclose(method.net.prototypes.detach(), means, atol=1e-5)
     assert not torch.allclose(method.net.prototypes.norm(dim=1), torch.ones(CLASSES), atol=1e-4)
+
+
+@pytest.mark.parametrize(("details", "clipped"), [("released", False), ("ours", True)])
+def test_only_the_released_program_does_not_clip_the_weights(
+    details: str, clipped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, asked = noisy_samples(), []
+
+    def noted(*given: Any, clip_weights: bool) -> Any:
+        asked.append(clip_weights)
+        return identify(*given, clip_weights=clip_weights)
+
+    monkeypatch.setattr(lond_drs, "identify", noted)
+    method = tiny_lond(samples, details=details, warmup_epochs=0)
+    method.before_epoch(0, survey_of(method, samples))
+    assert asked == [clipped]
 
 
 @pytest.mark.parametrize(("step", "expected"), [(0, 0.25), (1, 0.25)])

@@ -37,18 +37,18 @@ def samples_of(count: int = 60) -> tuple[Samples, Tensor]:
 
 def test_margins_go_by_the_label_that_is_given() -> None:
     """A copy under another label shares everything with its original but the label."""
-    votes, members = torch.tensor([[0.7, 0.2, 0.1]]), torch.tensor([[0.9, 0.2, -0.3]])
+    votes, members = torch.tensor([[0.2, 0.7, 0.1]]), torch.tensor([[1.2, 0.2, -0.3]])
     opinions = SimpleNamespace(shares=lambda rows: votes[rows], members=lambda rows: members[rows])
     judgement: Any = SimpleNamespace(evidence=SimpleNamespace(opinions=opinions))
     found = Learned(judgement, torch.zeros(1, 1))
     neighbour, negative = found.margins(torch.tensor([0, 0, 0]), torch.tensor([0, 1, UNLABELLED]))
-    assert neighbour.tolist() == pytest.approx([0.7 - 0.2, 0.2 - 0.7, 0.01 - 0.7])
-    denials = torch.tensor([[0.1, 0.8, 1.0]]).double().expand(3, -1)
-    assert negative.tolist() == pytest.approx(negative_margin(denials, torch.tensor([0, 1, 0])).tolist())
+    assert neighbour.tolist() == pytest.approx([0.2 - 0.7, 0.7 - 0.2, 0.01 - 0.7])
+    denials = torch.tensor([[0.0, 0.8, 1.0]]).double().expand(3, -1)
+    assert negative.tolist() == pytest.approx(negative_margin(denials, torch.tensor([0, 1, 1])).tolist())
 
 
 def test_networks_are_trained_in_fewer_folds_the_more_images_there_are() -> None:
-    for count, folds in ((6, 3), (5_000, 5), (5_001, 3), (20_001, 2)):
+    for count, folds in ((6, 3), (5_000, 5), (5_001, 3), (20_000, 3), (20_001, 2)):
         labels = torch.zeros(count, dtype=torch.long)
         assert usual_folds(labels, networks=True) == folds
         assert usual_folds(labels, networks=False) == min(5, count // 2)
@@ -59,6 +59,7 @@ def test_nothing_is_trained_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatc
     samples, features = samples_of()
     found = learn(samples, features, on_features(60), None, ONE, Learning(model=False, shown_neighbours=25))
     assert found.run is None and found.neighbours.shape == (60, 25)
+    assert not (found.neighbours == torch.arange(60)[:, None]).any()
     assert found.judgement.chances.shape == (60, 3)
 
 
@@ -95,6 +96,35 @@ def test_every_network_judges_only_what_it_did_not_see(monkeypatch: pytest.Monke
     learn(samples, features, on_features(60), None, ONE, Learning(folds=3))
     assert [len(ids) for ids in trained] == [40, 60]
     assert not trained[0] & {str(row) for row in asked[1].tolist()} and len(asked[1]) == 20
+
+
+@pytest.mark.parametrize(("networks", "runs", "size"), [(False, 2, 30), (True, 4, 60)])
+def test_only_the_model_is_trained_on_fewer_images_of_large_sets(
+    networks: bool, runs: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 images 30 are enough for the model; networks that judge images need all of the others."""
+    samples, features = samples_of()
+    trained: list[Tensor] = []
+
+    def train(config: object, part: Samples, *_: object, **__: object) -> Any:
+        trained.append(part.labels)
+
+        def predict(asked: Samples) -> Prediction:
+            count = len(asked)
+            return Prediction(torch.full((count, 3), 1 / 3), torch.zeros(count), torch.zeros(count, 1), torch.zeros(1))
+
+        return SimpleNamespace(run=SimpleNamespace(predict=predict))
+
+    monkeypatch.setattr(lond.audit.judge.learn, "train_samples", train)
+    monkeypatch.setattr(lond.audit.judge.learn, "MODEL_IMAGES", 30)
+    learn(samples, features, on_features(60), None, ONE, Learning(folds=3, networks=networks))
+    assert len(trained) == runs and torch.bincount(trained[-1]).tolist() == [size // 3] * 3
+    # About a third is left out of the others.
+    assert all(size / 2 < len(labels) < size - 5 for labels in trained[:-1])
+
+
+def test_one_known_image_in_ten_is_called_foreign_unless_told_otherwise() -> None:
+    assert Learning().false_alarm_rate == 0.1
 
 
 def test_the_model_of_an_audit_is_calibrated_on_images_it_did_not_see(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def test_images_count_as_far_as_they_are_clean() -> None:
     assert known_scores(judged([1, 1, 1, 1]), scores, every).tolist() == [1, 2, 3, 4]
     assert known_scores(judged([0, 1, 1, 0]), scores, every).tolist() == [1, 2]
     assert known_scores(judged([0.5, 0.5, 0.5, 0.5]), scores, every).tolist() == [1, 3]
+    # As much as one image, whose middle is at the second score.
+    assert known_scores(judged([0.25, 0.25, 0.25, 0.25]), scores, every).tolist() == [2]
     assert known_scores(judged([0, 1, 1, 1]), scores[1:], torch.tensor([1, 2, 3])).tolist() == [1, 2, 3]
 
 
