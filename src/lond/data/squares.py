@@ -11,9 +11,9 @@ from typing import Protocol, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
-from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import PictureExtent, UnreadableImage
@@ -54,21 +54,20 @@ def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, 
     return squares
 
 
-def centre_square(image: Image.Image, size: int) -> Tensor:
-    """Return what ``cut_squares`` cuts out of the centre of an RGB picture, ``(3, size, size)`` uint8, but faster.
+def centre_square(image: Image.Image, size: int) -> NDArray[np.uint8]:
+    """Return what ``cut_squares`` cuts out of the centre, ``(size, size)`` or ``(size, size, 3)``, but faster.
 
-    PyTorch shrinks bytes with wide instructions; in a photograph few values in a thousand differ from Pillow's, by one.
+    Only what is cut out is shrunk; few values in ten thousand differ from the other way, by one.
     """
     width, height = image.size
-    if max(width, height) > _LONGEST_STRIP * min(width, height) or min(width, height) <= size:
-        (cut,) = cut_squares(image, size, [CENTRE])
-        return torch.from_numpy(np.array(cut)).permute(2, 0, 1).contiguous()
     scale = size / min(width, height)
     wide, high = max(size, round(width * scale)), max(size, round(height * scale))
-    values = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None]
-    values = functional.interpolate(values, (high, wide), mode="bilinear", antialias=True)
+    if max(width, height) > _LONGEST_STRIP * min(width, height) or scale >= 1:
+        return np.asarray(cut_squares(image, size, [CENTRE])[0])
     top, left = round(CENTRE[0] * (high - size)), round(CENTRE[1] * (wide - size))
-    return values[0, :, top : top + size, left : left + size].contiguous()
+    across, down = width / wide, height / high
+    box = (left * across, top * down, min(width, (left + size) * across), min(height, (top + size) * down))
+    return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR, box=box))
 
 
 def _cut_first(image: Image.Image, size: int, position: tuple[float, float]) -> Image.Image:

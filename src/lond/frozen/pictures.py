@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -163,12 +164,13 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
-            if self.channels == 3:
-                return centre_square(opened.picture(side), side_of_square)
-            return self._of_pillow(opened.picture(side), side_of_square)
+            return self._tensor(centre_square(self._coloured(opened.picture(side)), side_of_square))
 
-        # What is stored of an image is found again by these very pixels.
-        content = opened.content_hash() or pixel_hash(self._of_pillow(opened.picture(side), self.side))
+        content = opened.content_hash()
+        if content is None:
+            # What is stored of an image is found again by these very pixels.
+            (cut,) = cut_squares(self._coloured(opened.picture(side)), self.side, [CENTRE])
+            content = pixel_hash(self._tensor(np.asarray(cut)))
         made = square(wanted.input_side) if wanted.input_of(content) else None
         if not wanted.picture_of(content):
             return _Seen(content, input=made)
@@ -177,10 +179,13 @@ class _Reader(Dataset[Part]):
         thumbnail = _encoded(opened.picture(side)) if wanted.thumbnails else b""
         return _Seen(content, "", made, square(self.side), measures, thumbnail)
 
-    def _of_pillow(self, picture: Image.Image, side: int) -> Tensor:
-        """Return the square at the centre exactly as images are read for training."""
-        (cut,) = cut_squares(picture.convert("L") if self.channels == 1 else picture, side, [CENTRE])
-        return torch.from_numpy(np.array(cut).reshape(side, side, self.channels)).permute(2, 0, 1).contiguous()
+    def _coloured(self, picture: Image.Image) -> Image.Image:
+        return picture.convert("L") if self.channels == 1 else picture
+
+    def _tensor(self, square: NDArray[np.uint8]) -> Tensor:
+        """Return a square as ``(C, S, S)``; the copy is NumPy's, as PyTorch's would start threads of its own."""
+        planes = square.reshape(*square.shape[:2], self.channels).transpose(2, 0, 1)
+        return torch.from_numpy(np.array(planes, order="C"))
 
 
 def _joined(images: Sequence[_Seen]) -> Part:
