@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lond.data.squares import CENTRE, centre_square, cut_squares, default_workers
+from lond.data.squares import cut_squares, default_workers
 
 
 def _ramp(width: int, height: int) -> Image.Image:
@@ -48,14 +48,3 @@ def test_default_workers_leave_a_core_free(monkeypatch: pytest.MonkeyPatch) -> N
     for cores, workers in ((1, 0), (2, 1), (64, 4), (None, 0)):
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
         assert default_workers() == workers
-
-
-@pytest.mark.parametrize("extent", [(500, 375), (375, 500), (64, 64), (40, 30), (31, 200), (20, 400), (1, 9)])
-@pytest.mark.parametrize("size", [16, 64, 224])
-def test_the_square_at_the_centre_is_that_of_pillow_but_for_rounding(extent: tuple[int, int], size: int) -> None:
-    random = np.random.default_rng(extent[0])
-    picture = Image.fromarray(random.integers(0, 256, (extent[1], extent[0], 3), dtype=np.uint8))
-    (cut,) = cut_squares(picture, size, [CENTRE])
-    away = np.abs(centre_square(picture, size).astype(int) - np.asarray(cut).astype(int))
-    assert away.shape == (size, size, 3)
-    assert away.max() <= 1 and (away > 0).mean() < 0.02

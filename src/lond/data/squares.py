@@ -11,7 +11,6 @@ from typing import Protocol, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -52,22 +51,6 @@ def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, 
         top, left = round(vertical * (high - size)), round(horizontal * (wide - size))
         squares.append(resized.crop((left, top, left + size, top + size)))
     return squares
-
-
-def centre_square(image: Image.Image, size: int) -> NDArray[np.uint8]:
-    """Return what ``cut_squares`` cuts out of the centre, ``(size, size)`` or ``(size, size, 3)``, but faster.
-
-    Only what is cut out is shrunk; few values in ten thousand differ from the other way, by one.
-    """
-    width, height = image.size
-    scale = size / min(width, height)
-    wide, high = max(size, round(width * scale)), max(size, round(height * scale))
-    if max(width, height) > _LONGEST_STRIP * min(width, height) or scale >= 1:
-        return np.asarray(cut_squares(image, size, [CENTRE])[0])
-    top, left = round(CENTRE[0] * (high - size)), round(CENTRE[1] * (wide - size))
-    across, down = width / wide, height / high
-    box = (left * across, top * down, min(width, (left + size) * across), min(height, (top + size) * down))
-    return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR, box=box))
 
 
 def _cut_first(image: Image.Image, size: int, position: tuple[float, float]) -> Image.Image:

@@ -11,14 +11,13 @@ from functools import cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
-from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, centre_square, cut_squares
+from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
 from lond.frozen.measures import Measured, measure_picture, measure_pixels
 from lond.types import Pixels, Request
@@ -164,13 +163,11 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
-            return self._tensor(centre_square(self._coloured(opened.picture(side)), side_of_square))
+            (cut,) = cut_squares(self._coloured(opened.picture(side)), side_of_square, [CENTRE])
+            values = np.array(cut).reshape(side_of_square, side_of_square, self.channels)
+            return torch.from_numpy(values).permute(2, 0, 1).contiguous()
 
-        content = opened.content_hash()
-        if content is None:
-            # What is stored of an image is found again by these very pixels.
-            (cut,) = cut_squares(self._coloured(opened.picture(side)), self.side, [CENTRE])
-            content = pixel_hash(self._tensor(np.asarray(cut)))
+        content = opened.content_hash() or pixel_hash(square(self.side))
         made = square(wanted.input_side) if wanted.input_of(content) else None
         if not wanted.picture_of(content):
             return _Seen(content, input=made)
@@ -181,11 +178,6 @@ class _Reader(Dataset[Part]):
 
     def _coloured(self, picture: Image.Image) -> Image.Image:
         return picture.convert("L") if self.channels == 1 else picture
-
-    def _tensor(self, square: NDArray[np.uint8]) -> Tensor:
-        """Return a square as ``(C, S, S)``; the copy is NumPy's, as PyTorch's would start threads of its own."""
-        planes = square.reshape(*square.shape[:2], self.channels).transpose(2, 0, 1)
-        return torch.from_numpy(np.array(planes, order="C"))
 
 
 def _joined(images: Sequence[_Seen]) -> Part:
