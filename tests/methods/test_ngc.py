@@ -373,3 +373,11 @@ def test_state_fits_a_method_without_labels() -> None:
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         NgcSettings(**wrong)
+
+
+def test_settings_at_their_ends_are_allowed() -> None:
+    nothing = dict.fromkeys(
+        ("mixup", "instance_weight", "subgraph_weight", "eta_low", "eta_high", "ensemble_memory", "propagation"), 0.0
+    )
+    settings = NgcSettings(warmup_epochs=0, neighbours=1, embedding_size=1, **nothing)
+    assert (settings.warmup_epochs, settings.mixup, settings.eta_low) == (0, 0, 0)
