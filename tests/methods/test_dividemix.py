@@ -15,6 +15,7 @@ from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, ti
 from sklearn.mixture import GaussianMixture
 
 from lond.errors import ConfigError
+from lond.identify import small_loss_posterior
 from lond.losses import draw_mix
 from lond.methods import DivideMix, DivideMixSettings, Task
 from lond.train.checkpoint import same_state
@@ -200,6 +201,21 @@ def test_history_averages_scaled_losses_and_survives_a_checkpoint(tmp_path: Path
     assert torch.equal(method.posteriors, fresh.posteriors)
     assert same_state(method.extra_state(), fresh.extra_state())
     assert make(samples).extra_state()["past_losses"] == []
+
+
+def test_the_floor_of_the_variance_meets_averaged_losses_not_their_sum() -> None:
+    """Losses that overlap: chances between 0 and 1 follow the floor, which is for losses from 0 to 1."""
+    method = make(tiny_samples(30, labels=NOISY), loss_history=3)
+    random, scaled = torch.Generator().manual_seed(0), []
+    for _ in range(3):
+        logits = torch.randn(30, 3, generator=random)
+        posteriors = method._divide(logits, logits)
+        losses = torch.nn.functional.cross_entropy(logits, NOISY, reduction="none").double()
+        scaled.append((losses - losses.min()) / (losses.max() - losses.min()))
+    mean = sum(scaled, torch.zeros(30)) / 3
+    expected = small_loss_posterior(mean)
+    assert torch.allclose(posteriors[0], expected, atol=1e-4)
+    assert not torch.allclose(small_loss_posterior(3 * mean), expected, atol=1e-3)
 
 
 def test_a_run_with_history_is_resumed_exactly(tmp_path: Path) -> None:

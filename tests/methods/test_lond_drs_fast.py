@@ -122,6 +122,18 @@ def test_identification_every_other_epoch() -> None:
     assert surveys == [1, 3, 5]
 
 
+def test_targets_come_from_the_last_identification() -> None:
+    method, samples, _ = prepared(savings=FAST)
+    first, survey = method.surveyed, survey_of(method, samples)
+    with torch.no_grad():
+        method.net.projection_head[-1].weight.mul_(torch.linspace(0.9, 1.1, 8)[:, None])
+        method.before_epoch(2, survey)
+        latest = survey(method._describe)
+    assert first is not None and method.surveyed is not None
+    assert not torch.allclose(first[0], latest[0], atol=1e-4)
+    assert all(torch.equal(*pair) for pair in zip(method.surveyed, latest, strict=True))
+
+
 def test_what_was_surveyed_is_in_the_checkpoint() -> None:
     method, samples, _ = prepared(savings=FAST)
     other = tiny_lond(samples, savings=FAST)

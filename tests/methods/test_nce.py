@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import pytest
@@ -218,6 +219,18 @@ def test_nothing_is_clean() -> None:
         phases = list(method.before_epoch(5, survey_of(method, samples)))
     assert [phase.name for phase in phases] == ["warm-up net1", "warm-up net2"]
     assert method.partition is None
+
+
+def test_two_clean_samples_are_enough_and_the_threshold_itself_is_not_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = noisy()
+    doubts = torch.ones(len(samples))
+    doubts[:3] = torch.tensor([0.125, 0.25, 0.5])
+    for threshold, names in ((0.5, ["net1", "net2"]), (0.25, ["warm-up net1", "warm-up net2"])):
+        method = nce(samples, verify_threshold=threshold)
+        monkeypatch.setattr(method, "_doubts", lambda *_: doubts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert [phase.name for phase in method.before_epoch(0, survey_of(method, samples))] == names
 
 
 def test_unlabelled_samples_are_never_clean_but_may_be_corrected() -> None:

@@ -162,6 +162,15 @@ def test_settings_of_the_graph_change_the_beliefs(changes: dict[str, float]) -> 
     assert not torch.allclose(*weights, atol=1e-5)
 
 
+def test_the_average_of_the_first_epochs_is_not_drawn_to_zero() -> None:
+    """With a memory of 0.6: the first logits as they are, then (0.24 of the first + 0.4 of the second) / 0.64."""
+    method = ngc(tiny_samples(1), ensemble_memory=0.6)
+    first, second = torch.tensor([[2.0, 0.0, -1.0]]), torch.tensor([[-1.0, 3.0, 1.0]])
+    torch.testing.assert_close(method._ensemble(0, first), first.softmax(dim=1))
+    both = torch.tensor([[0.08 / 0.64, 1.2 / 0.64, 0.16 / 0.64]])
+    torch.testing.assert_close(method._ensemble(1, second), both.softmax(dim=1))
+
+
 def test_neighbours_default_to_two_a_class_and_are_capped() -> None:
     samples = tiny_samples(20)
     default, six, all_others, too_many = (
@@ -373,3 +382,11 @@ def test_state_fits_a_method_without_labels() -> None:
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         NgcSettings(**wrong)
+
+
+def test_settings_at_their_ends_are_allowed() -> None:
+    nothing = dict.fromkeys(
+        ("mixup", "instance_weight", "subgraph_weight", "eta_low", "eta_high", "ensemble_memory", "propagation"), 0.0
+    )
+    settings = NgcSettings(warmup_epochs=0, neighbours=1, embedding_size=1, **nothing)
+    assert (settings.warmup_epochs, settings.mixup, settings.eta_low) == (0, 0, 0)

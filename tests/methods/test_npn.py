@@ -275,3 +275,9 @@ def test_the_variants_differ_where_published() -> None:
 def test_nonsense_is_refused(settings: type[Any], changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         settings(**changes)
+
+
+@pytest.mark.parametrize("settings", VARIANTS.values())
+def test_settings_at_their_ends_are_allowed(settings: type[Any]) -> None:
+    least = settings(warmup_epochs=0, ramp_epochs=0, top_k=1, negative_weight=0.0, consistency_weight=0.0)
+    assert (least.warmup_epochs, least.ramp_epochs, least.top_k) == (0, 0, 1)

@@ -335,3 +335,11 @@ def test_wrong_labels_are_found_and_corrected() -> None:
 def test_settings_that_mean_nothing_are_refused(changes: dict[str, Any], word: str) -> None:
     with pytest.raises(ConfigError, match=word):
         SedSettings(**changes)
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_settings_at_their_ends_are_allowed(end: float) -> None:
+    settings = SedSettings(quantile=end, threshold_memory=end, moment_memory=end, threshold_limit=1.0)
+    assert (settings.quantile, settings.threshold_limit) == (end, 1)
+    none = SedSettings(warmup_epochs=0, sharpness=0.0, ssl_weight=0.0, penalty_weight=0.0, label_smoothing=0.0)
+    assert none.warmup_epochs == 0

@@ -304,3 +304,10 @@ def test_a_trained_method_loads_without_labels() -> None:
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         UniconSettings(**wrong)
+
+
+def test_settings_at_their_ends_are_allowed_and_published_by_default() -> None:
+    settings = UniconSettings(divergence_limit=0.0, correction=1.0, unlabelled_batch=0.0, contrastive_weight=0.0)
+    assert (settings.divergence_limit, settings.correction) == (0, 1)
+    usual = UniconSettings()
+    assert (usual.contrastive_weight, usual.temperature, usual.unlabelled_weight) == (0.025, 0.05, 30)

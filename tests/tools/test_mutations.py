@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tools import mutations
 from tools.mutations import (
+    ENDLESS,
     NOTICED,
     ROOMS,
     UNNOTICED,
@@ -21,6 +22,9 @@ from tools.mutations import (
     suites_of,
     tried,
 )
+
+TABLE_USERS = ("co_teaching", "co_teaching_plus", "disc", "jo_src", "npn")
+"""Methods that keep a table of their samples, or whose tests are named after one."""
 
 SOURCE = '''"""A module of 3 lines."""
 LIMIT: int = 5
@@ -81,6 +85,31 @@ def test_the_suites_of_the_same_name_come_first() -> None:
     assert [Path(tests[0]).name for tests in suites_of("losses/__init__.py")] == ["losses"]
 
 
+def test_a_nested_room_has_the_suites_of_its_folder() -> None:
+    assert {mutant.file.rsplit("/", 1)[0] for mutant in room_mutants("audit/judge", 40, 0)} == {"audit/judge"}
+    found = [Path(tests[0]).relative_to(mutations.ROOT).as_posix() for tests in suites_of("audit/judge/learn.py")]
+    assert found == ["tests/audit/judge/test_learn.py", "tests/audit/judge"]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        # A method: its own files, then the protocol by the beginning of its name.
+        ("npn", [["test_npn.py"], ["test_protocol.py", "-k", "[npn"]]),
+        ("sed", [["test_sed.py"], ["test_protocol.py", "-k", "[sed"]]),
+        # What methods share: its own file, then those of its users.
+        ("sample_table", [["test_sample_table.py"], [f"test_{name}.py" for name in TABLE_USERS]]),
+        # Without a file of its own.
+        ("lond_drs_settings", [[f"test_lond_drs{part}.py" for part in ("", "_fast", "_step", "_witness")]]),
+        ("__init__", [["methods"]]),
+    ],
+)  # fmt: skip
+def test_the_suites_of_a_method_leave_the_other_methods_out(file: str, expected: list[list[str]]) -> None:
+    found = suites_of(f"methods/{file}.py")
+    assert [[word.rsplit("/", 1)[-1] for word in tests] for tests in found] == expected
+    assert all(Path(word).exists() for tests in found for word in tests if word.endswith(".py"))
+
+
 def test_changes_are_noticed_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package of one function, whose test knows its sign and not its limit."""
     for folder in ("src/lond/losses", "tests/losses"):
@@ -96,6 +125,21 @@ def test_changes_are_noticed_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(mutations, "PACKAGE", tmp_path / "src/lond")
     found = {mutant.change: tried(mutant) for mutant in room_mutants("losses", 99, 0)}
     assert found == {"Div -> Mult": NOTICED, "2 -> 3": NOTICED, "Lt -> LtE": UNNOTICED, "9 -> 10": UNNOTICED}
+
+
+def test_a_change_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("src/lond/losses", "tests/losses"):
+        (tmp_path / folder).mkdir(parents=True)
+    counts = "def count() -> int:\n    found = 0\n    while found < 3:\n        found = found + 1\n    return found\n"
+    (tmp_path / "src/lond/losses/counts.py").write_text(counts)
+    test = "from lond.losses.counts import count\n\n\ndef test_count() -> None:\n    assert count() == 3\n"
+    (tmp_path / "tests/losses/test_counts.py").write_text(test)
+    monkeypatch.delitem(mutations.sys.modules, "lond.losses", raising=False)
+    monkeypatch.setattr(mutations, "ROOT", tmp_path)
+    monkeypatch.setattr(mutations, "PACKAGE", tmp_path / "src/lond")
+    monkeypatch.setattr(mutations, "SECONDS", 2)
+    (backwards,) = [mutant for mutant in room_mutants("losses", 99, 0) if mutant.change == "Add -> Sub"]
+    assert tried(backwards) == ENDLESS
 
 
 def test_what_was_left_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
