@@ -40,6 +40,9 @@ def test_by_hand() -> None:
     votes = label_votes(torch.tensor([0, 0, 1, -2]), found, 2)
     assert torch.allclose(votes, torch.tensor([[2 / 3, 1 / 3], [0.5, 0.5]]))
     assert torch.allclose(scattered_labels(votes), torch.tensor([1 / 3, 0.5]))
+    # A vote falls to 1 / e over a similarity of 0.2.
+    unlike = Neighbours(torch.tensor([[0, 1]]), torch.tensor([[0.9, 0.7]]))
+    assert label_votes(torch.tensor([0, 1]), unlike, 2)[0, 0].item() == pytest.approx(math.e / (math.e + 1))
 
 
 def test_small_temperatures_neither_overflow_nor_vanish() -> None:

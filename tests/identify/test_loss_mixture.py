@@ -110,3 +110,13 @@ def test_scaling() -> None:
     assert scale_to_unit(torch.tensor([3.0, 1.0, 2.0])).tolist() == [1.0, 0.0, 0.5]
     assert scale_to_unit(torch.tensor([4.0, 4.0])).tolist() == [0.0, 0.0]
     assert scale_to_unit(torch.empty(0)).tolist() == []
+
+
+def test_rounds_and_floor_are_the_published_ones_by_default() -> None:
+    """Losses crowded at 0, for which each of the three matters."""
+    values = torch.rand(200, generator=torch.Generator().manual_seed(7)) ** 6
+    published = {"max_iterations": 10, "tolerance": 1e-2, "variance_floor": 5e-4}
+    usual = small_loss_posterior(values)
+    assert torch.equal(usual, small_loss_posterior(values, **published))
+    for change in ({"max_iterations": 11}, {"tolerance": 2e-2}, {"variance_floor": 1e-3}):
+        assert not torch.allclose(usual, small_loss_posterior(values, **(published | change)), atol=1e-3)
