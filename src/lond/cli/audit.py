@@ -190,8 +190,7 @@ def apply(
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
     from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
-    from lond.audit.result import TABLE
-    from lond.audit.saved import audited_folder
+    from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
     if write and save is None:
@@ -199,7 +198,7 @@ def apply(
     for file in (table, *([decisions] if decisions else [])):
         if not file.exists():
             raise ConfigError(f"there is no file {file}")
-    table = table / TABLE if (table / TABLE).is_file() else table
+    table = table_of(table)
     root = root or audited_folder(table)
     if write and save is not None and save.suffix != ".csv" and root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
