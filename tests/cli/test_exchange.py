@@ -47,5 +47,12 @@ def test_the_folder_of_an_audit_is_enough(tmp_path: Path) -> None:
     pictures = json.loads((out / "data.json").read_text(encoding="utf-8")).values()
     assert all(Path(path).is_relative_to(tmp_path / "photos") for path in pictures)
     decisions = tmp_path / "decisions.csv"
-    run("audit-import", str(out), "--from", "fiftyone", "--table", str(tmp_path / "audit"), "--out", str(decisions))
+    back = ("audit-import", str(out), "--from", "fiftyone", "--table", str(tmp_path / "audit"), "--out", str(decisions))
+    run(*back, "--all-checked")
     assert {found.choice for found in read_decisions(decisions).values()} == {Choice.KEEP}
+    labels = json.loads((out / "labels.json").read_text(encoding="utf-8"))
+    row = table.verdict.index("clean")
+    labels["labels"][table.id[row]]["label"] = "another"
+    (out / "labels.json").write_text(json.dumps(labels))
+    assert "(1 decisions)" in run(*back), "labels that nobody changed are no decisions"
+    assert read_decisions(decisions)[table.id[row]].new_label == "another"

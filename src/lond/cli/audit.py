@@ -30,7 +30,7 @@ VAGUE = 50
 
 
 def audit(
-    source: Annotated[str, typer.Argument(help="Folder of class folders, table, or .npz of images or embeddings.")],
+    source: Annotated[str, typer.Argument(help="Folder of class folders, table, .npz, .tar, COCO or YOLO set, ...")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
     test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
     network: Annotated[
@@ -167,7 +167,7 @@ def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> Read
 
 
 def apply(
-    table: Annotated[Path, typer.Argument(help="audit.csv or audit.parquet of an audit.")],
+    table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
     decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,

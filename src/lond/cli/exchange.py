@@ -34,6 +34,9 @@ def audit_import(
     tool: Annotated[str, typer.Option("--from", help="datalab, fiftyone, huggingface or label-studio.")],
     table: Annotated[Path, typer.Option(help="Folder of the audit, or its audit.csv or audit.parquet.")],
     save: Annotated[Path, typer.Option("--out", help="CSV of decisions to write.")] = Path("decisions.csv"),
+    all_checked: Annotated[
+        bool, typer.Option("--all-checked", help="Someone looked at every image: unchanged labels are right.")
+    ] = False,
 ) -> None:
     """Turn labels that another tool gave back into decisions for `lond apply` and for the page."""
     from lond.audit.formats.exchange import decisions_from, format_of, write_decisions
@@ -41,6 +44,7 @@ def audit_import(
     from lond.audit.table import read_audit
 
     judged = read_audit(table_of(table))
-    decisions = decisions_from(format_of(tool).read(labels), judged)
+    form = format_of(tool)
+    decisions = decisions_from(form.read(labels), judged, keep_unchanged=form.chosen or all_checked)
     write_decisions(save, decisions, judged)
     out.print(f"written: {save} ({len(decisions)} decisions)", markup=False, soft_wrap=True)

@@ -19,17 +19,21 @@ COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "d
 
 @dataclass(frozen=True)
 class Format:
-    """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign)."""
+    """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign).
+
+    ``chosen`` says whether what is read back holds only what a person chose, not every label of the set.
+    """
 
     write: Callable[[Path, AuditTable, Path | None], list[Path]]
     read: Callable[[Path], dict[str, str | None]]
+    chosen: bool = False
 
 
 FORMATS = {
     "datalab": Format(datalab.write, datalab.read),
     "fiftyone": Format(fiftyone.write, fiftyone.read),
     "huggingface": Format(huggingface.write, huggingface.read),
-    "label-studio": Format(label_studio.write, label_studio.read),
+    "label-studio": Format(label_studio.write, label_studio.read, chosen=True),
 }
 """Name -> format."""
 
@@ -65,10 +69,13 @@ def export_audit(table: AuditTable, name: str, folder: Path, root: Path | None =
     return chosen.write(folder, table, root)
 
 
-def decisions_from(labels: Mapping[str, str | None], table: AuditTable) -> dict[str, tuple[Choice, str]]:
+def decisions_from(
+    labels: Mapping[str, str | None], table: AuditTable, *, keep_unchanged: bool = True
+) -> dict[str, tuple[Choice, str]]:
     """Return id -> decision and label, from the labels that another tool gave back.
 
-    A label that differs from the given one relabels the image, the given one keeps it, and none makes it foreign.
+    A label that differs from the given one relabels the image, and none makes it foreign. The given one keeps it, or
+    without ``keep_unchanged`` decides nothing.
     Images that had no label are left out unless they have one now. Images may be named by id, or by a path that ends
     in the table's path of one image alone, with or without the ending of the file.
 
@@ -90,7 +97,8 @@ def decisions_from(labels: Mapping[str, str | None], table: AuditTable) -> dict[
         if label is None and old:
             decisions[name] = (Choice.FOREIGN, "")
         elif old and label == printable(old):
-            decisions[name] = (Choice.KEEP, old)
+            if keep_unchanged:
+                decisions[name] = (Choice.KEEP, old)
         elif label:
             decisions[name] = (Choice.RELABEL, label)
     return decisions
