@@ -10,7 +10,7 @@ import pytest
 from audit.page.page_samples import make_page, make_thumbnail
 
 from lond.audit.page.write import write_page
-from lond.audit.saved import picture_of_file, read_page, read_summary, writable
+from lond.audit.saved import picture_of_file, read_page, read_summary, table_of, writable
 from lond.errors import DataError
 
 
@@ -61,3 +61,12 @@ def test_pictures_of_files_are_small_and_failures_are_none(tmp_path: Path) -> No
     assert sizes == [(192, 192), (40, 40)]
     for name in ("text.png", "missing.png", ".", "nul\0.png"):
         assert picture_of_file(tmp_path / name) is None
+
+
+def test_the_folder_of_an_audit_leads_to_its_table(tmp_path: Path) -> None:
+    assert table_of(tmp_path) == tmp_path
+    (tmp_path / "audit-parts").mkdir()
+    assert table_of(tmp_path) == tmp_path / "audit-parts"
+    for name in ("audit.parquet", "audit.csv"):
+        (tmp_path / name).touch()
+        assert table_of(tmp_path) == table_of(tmp_path / name) == tmp_path / name

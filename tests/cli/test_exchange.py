@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from audit.formats.format_samples import audited_folder
 from audit.page.page_samples import make_table
 from typer.testing import CliRunner
 
@@ -34,3 +35,24 @@ def test_tasks_go_out_and_annotations_come_back(tmp_path: Path) -> None:
     assert "(1 decisions)" in said
     decided = read_decisions(tmp_path / "decisions.csv")
     assert decided[table.id[3]].choice == Choice.RELABEL and decided[table.id[3]].new_label == "a new class"
+
+
+def test_the_folder_of_an_audit_is_enough(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "photos", 24)
+    (tmp_path / "audit").mkdir()
+    write_csv(tmp_path / "audit" / "audit.csv", table)
+    (tmp_path / "audit" / "summary.json").write_text(json.dumps({"source": str(tmp_path / "photos")}))
+    out = tmp_path / "fiftyone"
+    run("audit-export", str(tmp_path / "audit"), "--to", "fiftyone", "--out", str(out))
+    pictures = json.loads((out / "data.json").read_text(encoding="utf-8")).values()
+    assert all(Path(path).is_relative_to(tmp_path / "photos") for path in pictures)
+    decisions = tmp_path / "decisions.csv"
+    back = ("audit-import", str(out), "--from", "fiftyone", "--table", str(tmp_path / "audit"), "--out", str(decisions))
+    run(*back, "--all-checked")
+    assert {found.choice for found in read_decisions(decisions).values()} == {Choice.KEEP}
+    labels = json.loads((out / "labels.json").read_text(encoding="utf-8"))
+    row = table.verdict.index("clean")
+    labels["labels"][table.id[row]]["label"] = "another"
+    (out / "labels.json").write_text(json.dumps(labels))
+    assert "(1 decisions)" in run(*back), "labels that nobody changed are no decisions"
+    assert read_decisions(decisions)[table.id[row]].new_label == "another"

@@ -14,6 +14,7 @@ from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.judge.confusions import confusions
 from lond.audit.judge.learn import Learned
 from lond.audit.judge.rates import told_rates
+from lond.audit.places import paths_of
 from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
 from lond.crossfit.chances import DOUBTED_FROM, FOREIGN_FROM, OUTSIDE, WRONG
@@ -116,7 +117,7 @@ class Findings:
 
         return AuditTable(
             id=ids,
-            path=ids,
+            path=paths_of(self.samples),
             label=tuple(names[label] if label >= 0 else "" for label in self.samples.labels.tolist()),
             verdict=tuple(map(str, verdicts)),
             suggested_label=tuple(suggested),

@@ -13,7 +13,19 @@ from lond.audit.contents import AuditContents
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
-from lond.audit.saved import SUMMARY, next_commands, picture_of_file, read_page, read_summary, writable
+from lond.audit.places import folder_of_source
+from lond.audit.saved import (
+    PARQUET,
+    PARTS,
+    SUMMARY,
+    TABLE,
+    next_commands,
+    picture_of_file,
+    read_page,
+    read_summary,
+    table_of,
+    writable,
+)
 from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
 from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
@@ -25,9 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = "audit.html"
-TABLE = "audit.csv"
-PARQUET = "audit.parquet"
-PARTS = "audit-parts"
 PARTS_FROM = 200_000
 """Images of a table beyond which it is written in parts."""
 
@@ -155,13 +164,13 @@ class Audit(AuditContents):
             old.unlink()
         return [path for path in files if path.is_file()]
 
-    def export(self, tool: str, folder: Path | str, *, root: Path | str = ".") -> list[Path]:
+    def export(self, tool: str, folder: Path | str, *, root: Path | str | None = None) -> list[Path]:
         """Write the table for another tool and return the files.
 
         Args:
             tool: "datalab", "fiftyone", "huggingface" or "label-studio".
             folder: a new folder.
-            root: folder that the paths of the table are relative to.
+            root: folder that the paths of the table are relative to; the audited one if None.
 
         Raises:
             ConfigError: there is no such format.
@@ -169,7 +178,8 @@ class Audit(AuditContents):
         """
         from lond.audit.formats.exchange import export_audit
 
-        return export_audit(self.table, tool, Path(folder), Path(root))
+        root = folder_of_source(self.summary.get("source")) if root is None else Path(root)
+        return export_audit(self.table, tool, Path(folder), root)
 
     def write_embeddings(self, path: Path | str) -> None:
         """Write the features that the images were judged by, with their ids, as .npz, .parquet or .npy.
@@ -197,8 +207,7 @@ class Audit(AuditContents):
             DataError: the folder holds no audit.
         """
         folder = Path(folder)
-        parts = folder / PARTS
-        table = read_audit(folder / TABLE if (folder / TABLE).is_file() or not parts.is_dir() else parts)
+        table = read_audit(table_of(folder))
         summary = read_summary(folder / SUMMARY)
         page = read_page(folder / PAGE, table)
         small = (lambda place: None) if page is None else page.thumbnails()

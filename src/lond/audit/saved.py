@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lond.audit.places import folder_of_source
 from lond.audit.table import AuditTable
 from lond.data.images import decode_bytes
 from lond.errors import DataError
@@ -31,18 +32,31 @@ _THUMBNAIL = 192
 
 SUMMARY = "summary.json"
 """Name of the summary in the folder of an audit."""
+TABLE = "audit.csv"
+PARQUET = "audit.parquet"
+PARTS = "audit-parts"
+
+
+def table_of(place: Path) -> Path:
+    """Return the table of an audit by its folder; a path that is the table itself, or no audit, is returned as it is.
+
+    Examples:
+        >>> table_of(Path("audit/audit.csv")).name
+        'audit.csv'
+    """
+    tables = (place / TABLE, place / PARQUET, place / PARTS)
+    return next((table for table in tables if table.exists()), place)
 
 
 def audited_folder(table: Path) -> Path | None:
-    """Return the folder of images that an audit was made of, by the summary beside its table; None if it is not there.
+    """Return the folder that an audit's paths start from, by the summary beside its table; None if it is not there.
 
     Examples:
         >>> audited_folder(Path("nowhere/audit.csv")) is None
         True
     """
     summary = table.parent / SUMMARY
-    source = read_json(summary).get("source") if summary.is_file() else None
-    return Path(source) if isinstance(source, str) and source and Path(source).is_dir() else None
+    return folder_of_source(read_json(summary).get("source")) if summary.is_file() else None
 
 
 def next_commands(folder: str, source: object = None) -> tuple[str, str]:

@@ -30,7 +30,7 @@ VAGUE = 50
 
 
 def audit(
-    source: Annotated[str, typer.Argument(help="Folder of class folders, table, or .npz of images or embeddings.")],
+    source: Annotated[str, typer.Argument(help="Folder of class folders, table, .npz, .tar, COCO or YOLO set, ...")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
     test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
     network: Annotated[
@@ -167,7 +167,7 @@ def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> Read
 
 
 def apply(
-    table: Annotated[Path, typer.Argument(help="audit.csv or audit.parquet of an audit.")],
+    table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
     decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
@@ -190,8 +190,7 @@ def apply(
     """Show, and with --write make, the corrected set of an audit; originals are never touched."""
     from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
-    from lond.audit.result import TABLE
-    from lond.audit.saved import audited_folder
+    from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
     if write and save is None:
@@ -199,7 +198,7 @@ def apply(
     for file in (table, *([decisions] if decisions else [])):
         if not file.exists():
             raise ConfigError(f"there is no file {file}")
-    table = table / TABLE if (table / TABLE).is_file() else table
+    table = table_of(table)
     root = root or audited_folder(table)
     if write and save is not None and save.suffix != ".csv" and root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")

@@ -11,30 +11,40 @@ from lond.cli.shared import out
 
 
 def audit_export(
-    table: Annotated[Path, typer.Argument(help="audit.csv or audit.parquet of an audit.")],
+    table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
     tool: Annotated[str, typer.Option("--to", help="datalab, fiftyone, huggingface or label-studio.")],
     folder: Annotated[Path, typer.Option("--out", help="New folder to write.")],
-    root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(help="Folder that the paths of the table are relative to; the audited one if left out."),
+    ] = None,
 ) -> None:
     """Write an audit in the format of another tool."""
     from lond.audit.formats.exchange import export_audit
+    from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
-    for path in export_audit(read_audit(table), tool, folder, root):
+    table = table_of(table)
+    for path in export_audit(read_audit(table), tool, folder, root or audited_folder(table)):
         out.print(f"written: {path}", markup=False, soft_wrap=True)
 
 
 def audit_import(
     labels: Annotated[Path, typer.Argument(help="What the other tool exported: a file, or the folder of the export.")],
     tool: Annotated[str, typer.Option("--from", help="datalab, fiftyone, huggingface or label-studio.")],
-    table: Annotated[Path, typer.Option(help="audit.csv or audit.parquet of the audit.")],
+    table: Annotated[Path, typer.Option(help="Folder of the audit, or its audit.csv or audit.parquet.")],
     save: Annotated[Path, typer.Option("--out", help="CSV of decisions to write.")] = Path("decisions.csv"),
+    all_checked: Annotated[
+        bool, typer.Option("--all-checked", help="Someone looked at every image: unchanged labels are right.")
+    ] = False,
 ) -> None:
     """Turn labels that another tool gave back into decisions for `lond apply` and for the page."""
     from lond.audit.formats.exchange import decisions_from, format_of, write_decisions
+    from lond.audit.saved import table_of
     from lond.audit.table import read_audit
 
-    judged = read_audit(table)
-    decisions = decisions_from(format_of(tool).read(labels), judged)
+    judged = read_audit(table_of(table))
+    form = format_of(tool)
+    decisions = decisions_from(form.read(labels), judged, keep_unchanged=form.chosen or all_checked)
     write_decisions(save, decisions, judged)
     out.print(f"written: {save} ({len(decisions)} decisions)", markup=False, soft_wrap=True)

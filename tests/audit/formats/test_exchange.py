@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,23 @@ def test_changed_labels_become_decisions_that_apply_reads(tmp_path: Path) -> Non
     assert again[table.id[row]].new_label == other
 
 
+def test_images_may_be_named_by_path() -> None:
+    table = replace(
+        make_table(6),
+        id=tuple("abcdef"),
+        path=("cat/1.png", "cat/2.png", "cat/2.jpg", "big.png", "big.png", "/else/3.png"),
+        label=("cat",) * 6,
+    )
+    labels = {"/home/me/set/cat/1.png": "dog", "cat/2.jpg": "cat", "C:\\set\\cat\\2.png": "dog", "/else/3": None}
+    decisions = decisions_from(labels, table)
+    assert {name: choice for name, (choice, _) in decisions.items()} == {
+        "a": Choice.RELABEL, "c": Choice.KEEP, "b": Choice.RELABEL, "f": Choice.FOREIGN
+    }  # fmt: skip
+    for ambiguous in ("cat/2", "big.png", "1.png"):
+        with pytest.raises(DataError, match="are not in the table"):
+            decisions_from({ambiguous: "cat"}, table)
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     table = make_table(20)
     with pytest.raises(ConfigError, match="there is no format 'excel'; choose one of datalab"):
@@ -52,5 +70,5 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(json.dumps({}))
     with pytest.raises(DataError, match="is not empty"):
         export_audit(table, "datalab", tmp_path)
-    with pytest.raises(DataError, match="1 images are not in the table, among them 'x'"):
+    with pytest.raises(DataError, match="1 of 1 images are not in the table, among them 'x'"):
         decisions_from({"x": "cat"}, table)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,54 @@ def test_round_trip_keeps_ids_labels_and_pictures(tmp_path: Path) -> None:
     write(tmp_path, table, tmp_path / "set")
     assert read(tmp_path) == {name: label or None for name, label in zip(table.id, table.label, strict=True)}
     pictures = json.loads((tmp_path / "data.json").read_text(encoding="utf-8"))
-    assert list(pictures) == list(table.id) and all(Path(path).is_file() for path in pictures.values())
+    assert [path.rpartition(".")[0] for path in pictures] == list(table.id)
+    assert all(Path(path).is_file() for path in pictures.values())
     entry = json.loads((tmp_path / "labels.json").read_text(encoding="utf-8"))["labels"][table.id[20]]
     assert entry["attributes"]["verdict"] == table.verdict[20]
     assert entry["attributes"]["suggested_label"] == table.suggested_label[20]
+    assert entry["attributes"]["wrong_score"] == table.wrong_score[20] and entry["confidence"] == table.confidence[20]
+
+
+def as_fiftyone_imports(folder: Path) -> dict[str, str]:
+    """Return picture -> label by the steps of FiftyOne's importer (version 1.22), which has a class for each label."""
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))["labels"]
+    data = json.loads((folder / "data.json").read_text(encoding="utf-8"))
+    pictures = {os.path.normpath(os.path.splitext(key)[0]): path for key, path in data.items()}
+    found = {}
+    for key, target in labels.items():
+        picture = key if os.path.isabs(key) else pictures[key]
+        if target is not None:
+            made = dict(label=target["label"], confidence=target.get("confidence"), **target["attributes"])
+            assert made.keys().isdisjoint({"id", "tags", "logits"})
+            found[picture] = made["label"]
+    return found
+
+
+def test_the_importer_finds_every_picture(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    # Ids that are paths in a long form, absolute ones among them.
+    odd = (f"{tmp_path.as_posix()}/set/{table.path[0]}", f".//{table.path[1]}", table.path[1], *table.id[3:])
+    table = replace(table, id=(*odd[:3], *table.id[3:]))
+    (tmp_path / "out").mkdir()
+    write(tmp_path / "out", table, tmp_path / "set")
+    expected = {str(tmp_path / "set" / path): label for path, label in zip(table.path, table.label, strict=True)}
+    assert as_fiftyone_imports(tmp_path / "out") == {path: label for path, label in expected.items() if label}
+    labels = {name: label for name, label in read(tmp_path / "out").items() if label}
+    assert labels == {name: label for name, label in zip(table.id, table.label, strict=True) if label}
+
+
+def test_a_missing_picture_is_named(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set", 20)
+    with pytest.raises(DataError, match="images are no files below .* give the audited folder as root"):
+        write(tmp_path, table, tmp_path)
+    assert not (tmp_path / "labels.json").exists()
+
+
+def test_ids_come_back_under_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "labels.json"
+    entries = {"1": {"label": "cat", "attributes": {"audit_id": "a/1.png"}}, "/set/a/2.png": None}
+    path.write_text(json.dumps({"classes": None, "labels": entries}))
+    assert read(path) == {"a/1.png": "cat", "/set/a/2.png": None}
 
 
 def test_what_the_tool_writes_is_read(tmp_path: Path) -> None:

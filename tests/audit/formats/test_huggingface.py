@@ -43,3 +43,4 @@ def test_a_missing_picture_is_named(tmp_path: Path) -> None:
     table = audited_folder(tmp_path / "set", 20)
     with pytest.raises(DataError, match="give the audited folder as root"):
         write(tmp_path / "out", table, tmp_path)
+    assert not (tmp_path / "out").exists()

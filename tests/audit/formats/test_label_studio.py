@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -51,6 +53,15 @@ def test_suggestions_are_predictions(tmp_path: Path) -> None:
         assert shown == ([[wanted]] if wanted else [])
 
 
+def test_predictions_have_scores(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    foreign = table.verdict.index("foreign")
+    table = replace(table, p_value=(math.nan,) * len(table))
+    write(tmp_path, table)
+    tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
+    assert tasks[foreign]["predictions"][0]["score"] == table.confidence[foreign]
+
+
 def test_the_configuration_offers_every_class() -> None:
     names = ["cat", '"quoted" <tag> & more']
     choices = ElementTree.fromstring(configuration(names)).findall("./Choices/Choice")
@@ -61,4 +72,10 @@ def test_the_configuration_offers_every_class() -> None:
 def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
     with pytest.raises(DataError, match="no JSON export of Label Studio"):
+        read(tmp_path / "x.json")
+
+
+def test_the_short_export_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps([{"image": "a", "id": 7, "label": "cat", "annotation_id": 3}]))
+    with pytest.raises(DataError, match="JSON-MIN, which loses ids; export as JSON instead"):
         read(tmp_path / "x.json")

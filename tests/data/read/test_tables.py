@@ -124,6 +124,16 @@ def test_byte_order_mark_delimiters_and_line_ends(tmp_path: Path, delimiter: str
     assert samples.class_names == ("b", "käse")
 
 
+def test_files_elsewhere_are_called_as_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _images(tmp_path, "photos/a.png", "photos/b.png")
+    (tmp_path / "tables").mkdir()
+    rows: Rows = [{"path": f"../photos/{name}.png", "label": name} for name in "ab"]
+    _write(tmp_path / "tables" / "t.csv", rows)
+    monkeypatch.chdir(tmp_path)
+    for table in (Path("tables/t.csv"), tmp_path / "tables" / "t.csv"):
+        assert read_table(table, options=IN_PROCESS).ids == ("../photos/a.png", "../photos/b.png")
+
+
 def test_repeated_rows_get_ids_of_their_own(tmp_path: Path) -> None:
     _images(tmp_path, "a.png")
     path = _write(tmp_path / "t.csv", [{"path": "a.png", "label": "x"}, {"path": "a.png", "label": "y"}])

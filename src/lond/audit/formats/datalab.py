@@ -30,21 +30,19 @@ Columns = dict[str, list[Any]]
 def datalab_columns(table: AuditTable) -> Columns:
     """Return one list per column, by the names of ``Datalab.get_issues``; scores lie in [0, 1], low is bad.
 
-    ``label_score`` is the confidence of the given label where it is the suggested one, else what the suggested one
-    leaves. ``outlier_score`` is the p-value of the foreign score. ``near_duplicate_sets`` holds positions of rows.
+    ``label_score`` is the chance that the label is not wrong, ``outlier_score`` that the image is not foreign.
+    ``near_duplicate_sets`` holds positions of rows.
     """
     count = len(table)
-    confident = zip(table.label, table.suggested_label, table.confidence, strict=True)
-    scores = [math.nan if math.isnan(c) else c if given == other else 1 - c for given, other, c in confident]
     groups = copy_groups(table)
     columns: Columns = {
         "id": list(table.id),
         "given_label": list(table.label),
         "predicted_label": list(table.suggested_label),
         "is_label_issue": [verdict == Verdict.MISLABELLED for verdict in table.verdict],
-        "label_score": scores,
+        "label_score": _label_scores(table),
         "is_outlier_issue": [verdict == Verdict.FOREIGN for verdict in table.verdict],
-        "outlier_score": list(table.p_value),
+        "outlier_score": _outlier_scores(table),
         "is_near_duplicate_issue": [len(groups[row]) > 1 for row in range(count)],
         "near_duplicate_score": [0.0 if len(groups[row]) > 1 else 1.0 for row in range(count)],
         "near_duplicate_sets": [[other for other in groups[row] if other != row] for row in range(count)],
@@ -52,6 +50,23 @@ def datalab_columns(table: AuditTable) -> Columns:
     for ours, theirs in QUALITY.items():
         columns[f"is_{theirs}_issue"] = [ours in names for names in table.quality]
     return columns
+
+
+def _label_scores(table: AuditTable) -> list[float]:
+    """Return one minus the chance of a wrong label; older audits tell how sure the suggestion is instead."""
+    scores = []
+    for given, suggested, sure, wrong in zip(
+        table.label, table.suggested_label, table.confidence, table.wrong_score, strict=True
+    ):
+        older = sure if given == suggested else 1 - sure
+        scores.append(math.nan if not given else older if math.isnan(wrong) else 1 - wrong)
+    return scores
+
+
+def _outlier_scores(table: AuditTable) -> list[float]:
+    """Return one minus the chance to be foreign; older audits tell a p-value instead."""
+    rows = zip(table.foreign_score, table.p_value, strict=True)
+    return [1 - foreign if math.isnan(p_value) else p_value for foreign, p_value in rows]
 
 
 def copy_groups(table: AuditTable) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,21 @@ COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "d
 
 @dataclass(frozen=True)
 class Format:
-    """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign)."""
+    """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign).
+
+    ``chosen`` says whether what is read back holds only what a person chose, not every label of the set.
+    """
 
     write: Callable[[Path, AuditTable, Path | None], list[Path]]
     read: Callable[[Path], dict[str, str | None]]
+    chosen: bool = False
 
 
 FORMATS = {
     "datalab": Format(datalab.write, datalab.read),
     "fiftyone": Format(fiftyone.write, fiftyone.read),
     "huggingface": Format(huggingface.write, huggingface.read),
-    "label-studio": Format(label_studio.write, label_studio.read),
+    "label-studio": Format(label_studio.write, label_studio.read, chosen=True),
 }
 """Name -> format."""
 
@@ -64,29 +69,56 @@ def export_audit(table: AuditTable, name: str, folder: Path, root: Path | None =
     return chosen.write(folder, table, root)
 
 
-def decisions_from(labels: Mapping[str, str | None], table: AuditTable) -> dict[str, tuple[Choice, str]]:
+def decisions_from(
+    labels: Mapping[str, str | None], table: AuditTable, *, keep_unchanged: bool = True
+) -> dict[str, tuple[Choice, str]]:
     """Return id -> decision and label, from the labels that another tool gave back.
 
-    A label that differs from the given one relabels the image, the given one keeps it, and none makes it foreign.
-    Images that had no label are left out unless they have one now.
+    A label that differs from the given one relabels the image, and none makes it foreign. The given one keeps it, or
+    without ``keep_unchanged`` decides nothing.
+    Images that had no label are left out unless they have one now. Images may be named by id, or by a path that ends
+    in the table's path of one image alone, with or without the ending of the file.
 
     Raises:
         DataError: the labels name images that the table does not.
     """
     given = {printable(name): (name, label) for name, label in zip(table.id, table.label, strict=True)}
-    strangers = [name for name in labels if name not in given]
+    paths = _ids_by_path(table)
+    found = {shown: shown if shown in given else _by_path(shown, paths) for shown in labels}
+    strangers = [shown for shown, name in found.items() if name is None]
     if strangers:
-        raise DataError(f"{len(strangers)} images are not in the table, among them {strangers[0]!r}")
+        raise DataError(
+            f"{len(strangers)} of {len(labels)} images are not in the table, among them {strangers[0][:200]!r}; "
+            "they belong to another audit, or the other tool has renamed them"
+        )
     decisions = {}
     for shown, label in labels.items():
-        name, old = given[shown]
+        name, old = given[str(found[shown])]
         if label is None and old:
             decisions[name] = (Choice.FOREIGN, "")
         elif old and label == printable(old):
-            decisions[name] = (Choice.KEEP, old)
+            if keep_unchanged:
+                decisions[name] = (Choice.KEEP, old)
         elif label:
             decisions[name] = (Choice.RELABEL, label)
     return decisions
+
+
+def _ids_by_path(table: AuditTable) -> dict[str, str | None]:
+    """Return path, and path without its ending, -> id; None where several images share it."""
+    ids: dict[str, str | None] = {}
+    for name, path in zip(map(printable, table.id), map(printable, table.path), strict=True):
+        path = path.lstrip("/")
+        for text in {path, posixpath.splitext(path)[0]}:
+            ids[text] = None if text in ids else name
+    return ids
+
+
+def _by_path(shown: str, ids: Mapping[str, str | None]) -> str | None:
+    """Return the id of the image whose path is the longest end of a path."""
+    parts = shown.replace("\\", "/").lstrip("/").split("/")
+    ends = ["/".join(parts[start:]) for start in range(len(parts))]
+    return next((ids[end] for end in ends if end in ids), None)
 
 
 def write_decisions(path: Path, decisions: Mapping[str, tuple[Choice, str]], table: AuditTable) -> None:

@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from lond.audit.formats.files import picture_files
 from lond.audit.table import AuditTable
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
 from lond.io.csv_files import printable
-from lond.types import Verdict
 
 CARD, METADATA, PICTURES = "README.md", "metadata.jsonl", "train"
 
@@ -28,8 +28,8 @@ configs:
 
 # Images with an audit of their labels
 
-`label` is the given label. `verdict`, `suggested_label`, `confidence`, `p_value`, `copy` and `quality` are what an
-audit says about it; `id` names the image in the audit's table.
+`label` is the given label. `verdict`, `suggested_label`, `confidence`, `wrong_score`, `foreign_score`, `copy` and
+`quality` are what an audit says about it; `id` names the image in the audit's table.
 """
 
 
@@ -42,16 +42,14 @@ def write(folder: Path, table: AuditTable, root: Path | None = None) -> list[Pat
     Raises:
         DataError: a picture is missing; ``root`` is the audited folder.
     """
+    files = picture_files(table, root)
     pictures = folder / PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     lines = []
-    for number, row in enumerate(table.rows()):
-        if row["verdict"] == Verdict.UNREADABLE:
+    for number, (row, source) in enumerate(zip(table.rows(), files, strict=True)):
+        if not source:
             continue
-        source = (root or Path()) / row["path"]
-        if not source.is_file():
-            raise DataError(f"there is no picture {source}; give the audited folder as root")
-        name = f"{number:07d}{source.suffix.lower()}"
+        name = f"{number:07d}{Path(source).suffix.lower()}"
         shutil.copyfile(source, pictures / name)
         lines.append(json.dumps(_entry(name, row), ensure_ascii=False))
     write_atomically(pictures / METADATA, "".join(f"{line}\n" for line in lines))
@@ -75,5 +73,6 @@ def read(path: Path) -> dict[str, str | None]:
 
 def _entry(name: str, row: dict[str, Any]) -> dict[str, Any]:
     texts = {key: printable(row[key]) for key in ("id", "label", "verdict", "suggested_label", "copy")}
-    numbers = {key: None if math.isnan(row[key]) else row[key] for key in ("confidence", "p_value", "foreign_score")}
+    names = ("confidence", "wrong_score", "foreign_score")
+    numbers = {key: None if math.isnan(row[key]) else row[key] for key in names}
     return {"file_name": name} | texts | numbers | {"quality": ", ".join(row["quality"])}

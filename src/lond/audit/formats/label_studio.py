@@ -58,6 +58,8 @@ def read(path: Path) -> dict[str, str | None]:
     file = path / TASKS if path.is_dir() else path
     try:
         tasks = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(tasks, list) and any("data" not in task and "annotation_id" in task for task in tasks):
+            raise DataError(f"{file} is Label Studio's short form, JSON-MIN, which loses ids; export as JSON instead")
         pairs = [(str(task["data"]["id"]), _choice(task)) for task in tasks]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(f"{file} is no JSON export of Label Studio whose tasks have data.id: {error!r}") from error
@@ -66,7 +68,8 @@ def read(path: Path) -> dict[str, str | None]:
 
 def _task(row: dict[str, Any]) -> dict[str, Any]:
     wanted = FOREIGN_CHOICE if row["verdict"] == Verdict.FOREIGN else printable(row["suggested_label"] or row["label"])
-    score = 1 - row["p_value"] if row["verdict"] == Verdict.FOREIGN else row["confidence"]
+    # Older audits tell no confidence of foreign images, but a p-value.
+    score = 1 - row["p_value"] if math.isnan(row["confidence"]) else row["confidence"]
     summary = f"given {row['label'] or 'no label'}; {row['verdict']}" + (
         f"; suggested {row['suggested_label']}" if row["suggested_label"] else ""
     )

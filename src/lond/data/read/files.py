@@ -76,6 +76,11 @@ class FilePixels(SquarePixels):
         return short_hash(str((len(self), self.size, self.channels)), digest.digest())
 
 
+def lies_outside(path: str | Path, root: str | Path) -> bool:
+    """Tell whether a path leads out of a folder."""
+    return os.path.relpath(path, root).split(os.sep)[0] == os.pardir
+
+
 def relative_name(path: str | Path, root: str | Path | None) -> str:
     r"""Return a path below ``root`` with forward slashes, as text that any encoding can hold.
 
@@ -83,9 +88,8 @@ def relative_name(path: str | Path, root: str | Path | None) -> str:
     """
     text = str(path)
     if root is not None:
-        relative = os.path.relpath(text, root)
         # A file elsewhere keeps its own path rather than a chain of dots.
-        text = text if relative.split(os.sep)[0] == os.pardir else relative
+        text = text if lies_outside(path, root) else os.path.relpath(text, root)
     return text.replace(os.sep, "/").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lond.data.options import DEFAULTS, ReadOptions, is_training, optional_import, split_names
-from lond.data.read.files import check_files, open_files, relative_name, with_odd_bytes
+from lond.data.read.files import check_files, lies_outside, open_files, relative_name, with_odd_bytes
 from lond.data.read.labels import Names, class_names_of, encode, read_names
 from lond.errors import DataError
 from lond.io.csv_files import undo_neutralise
@@ -111,7 +111,9 @@ def _rows_of_split(column: Sequence[object], split: str) -> list[int]:
 def _chosen_rows(path: Path, columns: TableColumns, split: str, options: ReadOptions) -> list[int]:
     if options.path_column not in columns:
         found = ", ".join(repr(name) for name in columns)
-        raise DataError(f"{path} has no column {options.path_column!r}; it has {found}")
+        raise DataError(
+            f"{path} has no column {options.path_column!r}; it has {found}; rename one, or set data.read.path_column"
+        )
     count = len(columns[options.path_column])
     splits = columns.get(options.split_column)
     rows = list(range(count)) if splits is None else _rows_of_split(splits, split)
@@ -136,7 +138,10 @@ def _locate(value: object, root: Path) -> Path | None:
 def _row_id(own_id: object, path: Path | None, cell: object, root: Path) -> str:
     if own_id is not None and str(own_id) != "":
         return str(own_id)
-    return relative_name(path, root) if path is not None else str(cell or "")
+    if path is None:
+        return str(cell or "")
+    # Whatever folder the command was given from, a file elsewhere is called as in the table.
+    return relative_name(str(cell).strip(), None) if lies_outside(path, root) else relative_name(path, root)
 
 
 def _present(
