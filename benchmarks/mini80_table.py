@@ -126,7 +126,7 @@ def stored_tables(root: Path = Path()) -> dict[str, str]:
     makers: dict[str, Callable[[Sequence[Line]], str]] = {
         "mini80 details": details_table,
         "mini80 savings": savings_table,
-        "mini80 long": long_table,
+        **({"mini80 long": long_table} if chosen(lines, group="long") else {}),
     }
     return {"mini80 methods": methods_table(lines, before(root))} | {n: make(lines) for n, make in makers.items()}
 
