@@ -146,7 +146,11 @@ def test_every_file_is_opened_and_decoded_once(folder: Path, tmp_path: Path, mon
     counts.clear()
     run(folder, cache=tmp_path / "cache").save(tmp_path / "second")
     assert counts == {"opened": len(first.table)}
-    pages = [(tmp_path / name / "audit.html").read_bytes() for name in ("first", "second")]
+    # Its commands name the folder.
+    pages = [
+        (tmp_path / name / "audit.html").read_text("utf-8").replace(str(tmp_path / name), "")
+        for name in ("first", "second")
+    ]
     assert pages[0] == pages[1]
 
 

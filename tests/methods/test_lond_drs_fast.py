@@ -21,7 +21,6 @@ from methods.prepared import (
 from methods.tiny import first_batches, survey_of, tiny_lond
 from reference import lond_drs as ref
 
-from lond.errors import ConfigError
 from lond.methods import LondDrsFastSettings, LondDrsSettings, Savings
 from lond.methods.lond_drs_fast import FAST
 from lond.types import Clock
@@ -31,8 +30,6 @@ def test_the_fast_variant_is_lond_drs_with_savings() -> None:
     assert LondDrsFastSettings().savings == FAST
     assert replace(LondDrsFastSettings(), savings=Savings()).__dict__ == LondDrsSettings().__dict__
     assert not Savings().any and FAST.any
-    with pytest.raises(ConfigError, match="identify_every"):
-        Savings(identify_every=0)
 
 
 def test_step_equals_the_loops() -> None:
