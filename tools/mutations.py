@@ -28,9 +28,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/lond"
 OUT = Path("results/mutations.json")
-ROOMS = ("losses", "identify", "detect", "evaluate")
+ROOMS = ("losses", "identify", "detect", "evaluate", "methods", "crossfit", "audit/judge")
 SECONDS = 300
-"""After which the tests of a mutant are stopped. It counts as noticed: it would not end."""
+"""Of the processor, after which the tests of a mutant are stopped. It counts as noticed: it would not end."""
+
+PATIENCE = 20
+"""How much longer the tests may take on a busy machine, or while they wait."""
 
 UNNOTICED, NOTICED, ENDLESS = 0, 1, 2
 
@@ -163,10 +166,30 @@ def room_mutants(room: str, most: int, seed: int) -> list[Mutant]:
 
 
 def suites_of(file: str) -> list[list[str]]:
-    """Return the tests that a change must pass, quickest first: the file of the same name, then those of the room."""
-    room, name = file.split("/", 1)[0], Path(file)
-    own = ROOT / "tests" / name.parent / f"test_{name.name}"
-    return [[str(path)] for path in (own, ROOT / "tests" / room) if path.exists()]
+    """Return the tests that a change must pass, quickest first: the file of the same name, then those of the folder.
+
+    All tests of the methods take minutes. Instead of them, a method has to pass its own files and what every method
+    owes to the training loop; a file that methods share, the tests of those that import it.
+    """
+    folder, stem = ROOT / "tests" / Path(file).parent, Path(file).stem
+    if stem != "__init__" and file.startswith("methods/"):
+        return _suites_of_method(folder, stem)
+    return [[str(path)] for path in (folder / f"test_{stem}.py", folder) if path.exists()]
+
+
+def _suites_of_method(folder: Path, stem: str) -> list[list[str]]:
+    """Return the tests of a file of the methods."""
+    name = stem.replace("_", "-")
+    if f'"{name}' in (PACKAGE / "methods/__init__.py").read_text("utf-8"):
+        return [_own_tests(folder, stem), [str(folder / "test_protocol.py"), "-k", f"[{name}"]]
+    sources = sorted((PACKAGE / "methods").glob("[!_]*.py"))
+    users = [path.stem for path in sources if f"lond.methods.{stem} import" in path.read_text("utf-8")]
+    suites = (_own_tests(folder, stem), sorted({test for user in users for test in _own_tests(folder, user)}))
+    return [tests for tests in suites if tests]
+
+
+def _own_tests(folder: Path, stem: str) -> list[str]:
+    return [str(path) for path in sorted(folder.glob(f"test_{stem}*.py"))]
 
 
 class _Mutated(MetaPathFinder):
@@ -195,8 +218,10 @@ def tried(mutant: Mutant) -> int:
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(ENDLESS))
-    signal.alarm(SECONDS)
+    for told in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(told, lambda *_: os._exit(ENDLESS))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(PATIENCE * SECONDS)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -228,8 +253,9 @@ def main(words: Sequence[str] | None = None) -> int:
     stored: dict[str, Any] = json.loads(asked.out.read_text("utf-8")) if asked.out.is_file() else {}
     for room in asked.rooms:
         if asked.again:
-            left = try_all(left_of(stored[room]))
-            stored[room] = summary(stored[room]["command"], stored[room]["changes"], left)
+            before, left = stored[room], try_all(left_of(stored[room]))
+            first = before.get("noticed_at_first", before["noticed"])
+            stored[room] = summary(before["command"], before["changes"], left) | {"noticed_at_first": first}
         else:
             mutants = room_mutants(room, asked.most, asked.seed)
             command = f"python -m tools.mutations --rooms {room} --most {asked.most} --seed {asked.seed}"
