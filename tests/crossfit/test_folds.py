@@ -60,13 +60,7 @@ def slowly_joined(plain: list[int], labels: list[int], together: list[int], fold
     return found
 
 
-COUNTED_ELSEWHERE = "unlabelled groups are counted among the images of the last label"
-
-
-@pytest.mark.parametrize(
-    "unlabelled",
-    [-1, pytest.param(UNLABELLED, marks=pytest.mark.xfail(reason=COUNTED_ELSEWHERE, strict=True))],
-)
+@pytest.mark.parametrize("unlabelled", [-1, UNLABELLED])
 @pytest.mark.parametrize("seed", range(6))
 def test_groups_are_placed_like_one_by_one(seed: int, unlabelled: int) -> None:
     """Labels 0, 1 and none have groups and single images; all images of the last label are in two groups."""

@@ -99,8 +99,13 @@ def test_a_nested_room_has_the_suites_of_its_folder() -> None:
         ("sed", [["test_sed.py"], ["test_protocol.py", "-k", "[sed"]]),
         # What methods share: its own file, then those of its users.
         ("sample_table", [["test_sample_table.py"], [f"test_{name}.py" for name in TABLE_USERS]]),
-        # Without a file of its own.
-        ("lond_drs_settings", [[f"test_lond_drs{part}.py" for part in ("", "_fast", "_step", "_witness")]]),
+        (
+            "lond_drs_settings",
+            [
+                ["test_lond_drs_settings.py"],
+                [f"test_lond_drs{part}.py" for part in ("", "_fast", "_settings", "_step", "_witness")],
+            ],
+        ),
         ("__init__", [["methods"]]),
     ],
 )  # fmt: skip

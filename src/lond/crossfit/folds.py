@@ -54,7 +54,7 @@ def _joined(division: Tensor, labels: Tensor, together: Tensor, folds: int) -> T
     counts = torch.bincount(places[~moved], minlength=(int(labels.max()) + 2) * folds).view(-1, folds)
     division = division.clone()
     for members in groups:
-        row = counts[int(labels[members].max()) + 1]
+        row = counts[max(-1, int(labels[members].max())) + 1]
         fold = int(row.argmin())
         division[members] = fold
         row[fold] += len(members)
