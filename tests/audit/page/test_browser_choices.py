@@ -158,10 +158,20 @@ def test_more_foreign_images_than_are_called_so_lead_to_the_likeliest(visit: Any
     told = replace(
         page, summary={"rates": rates | {"foreign": rates["foreign"] | {"estimate": (2 * called + 20) / 1000}}}
     )
-    seen = visit(written(tmp_path, told), "overview")
+    seen = visit(written(tmp_path, told))
+    # An image far down the list is open; the list begins at its top all the same.
+    seen.page.select_option("#group", "verdict")
+    seen.page.click("#show-all")
+    seen.choose(0)
+    seen.page.keyboard.press("End")
+    seen.page.click("#tab-overview")
     seen.page.focus("#see-foreign")
     seen.page.keyboard.press("Enter")
     assert seen.page.input_value("#sort") == "foreign" and "All 1,000 images" in seen.text("#shown")
+    seen.page.wait_for_timeout(200)
+    assert seen.page.evaluate("document.querySelector('#gallery').scrollTop") == 0
+    likeliest = page.table.foreign_score.index(max(score for score in page.table.foreign_score if score > 0))
+    assert seen.tiles()[0].startswith(page.table.id[likeliest].split("/")[1])
     few_called = replace(page, summary={"rates": {"foreign": {"estimate": called / 1000, "low": 0, "high": 1}}})
     assert not visit(written(tmp_path, few_called), "overview").page.locator("#see-foreign").count()
 

@@ -63,7 +63,7 @@ function fewForeign(rate) {
   const expected = isRate(rate) ? rate.estimate * N : 0;
   if (expected <= 2 * counts[FOREIGN] + 5) return null;
   return make("p", { class: "lead" }, `About ${number.format(Math.round(expected))} images are estimated to be foreign, ${counts[FOREIGN] ? `only ${number.format(counts[FOREIGN])}` : "none"} of them sure enough to be called so. `,
-    make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); review({}); } }));
+    make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); groupBy(""); review({}); } }));
 }
 
 function rateTable(byGiven) {
