@@ -188,3 +188,38 @@ def test_commands_name_what_was_audited(visit: Any, tmp_path: Path) -> None:
         "lond apply 'out/my audit' --decisions decisions.csv --out corrected --write",
     ]
     assert seen.page.locator("#source-note").is_hidden()
+
+
+def test_a_typed_label_is_taken_by_enter_alone(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    seen.choose(0)
+    page.keyboard.press("l")
+    page.keyboard.type("fr")
+    assert page.input_value("#relabel") == str(CLASSES.index("frog")) and "Enter takes this label" in seen.said()
+    page.keyboard.type("uit")
+    assert "No label has “fruit” in its name" in seen.said()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    assert seen.text("#progress-text").startswith("0 of") and page.input_value("#relabel") == ""
+    page.keyboard.press("l")
+    for key in ("t", "r", "u", "Backspace", "ArrowUp"):
+        page.keyboard.press(key)
+    assert page.input_value("#relabel") == str(CLASSES.index("ship")) and seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("Enter")
+    assert "relabelled: ship" in seen.tiles()[0] and "undecided" in seen.tiles()[1]
+    # The keys belong to the next image again.
+    assert page.evaluate("document.activeElement.closest('.tile').getAttribute('aria-posinset')") == "2"
+    page.keyboard.press("r")
+    assert "rejected" in seen.tiles()[1]
+
+
+def test_a_typed_label_of_selected_images_is_taken_by_enter_alone(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    seen.choose(0)
+    for key in ("x", "Shift+ArrowRight", "l", "d", "o", "g"):
+        page.keyboard.press(key)
+    assert seen.text("#selection-text") == "2 selected" and seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("Enter")
+    assert ["relabelled: dog" in label for label in seen.tiles()[:3]] == [True, True, False]

@@ -27,13 +27,10 @@ function link(reference) {
 }
 
 function choiceOfLabel(row) {
-  const select = make("select", { id: "relabel", "aria-label": "Another label" },
-    make("option", { value: "", text: "Another label…" }),
-    ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
-  select.value = decisions[row] === RELABEL ? String(chosen[row]) : "";
-  select.classList.toggle("chosen", decisions[row] === RELABEL);
-  select.addEventListener("change", () => select.value !== "" && decideRow(row, RELABEL, Number(select.value)));
-  return select;
+  const value = decisions[row] === RELABEL ? String(chosen[row]) : "";
+  const list = labelChoice("relabel", "Another label", value, (code) => decideRow(row, RELABEL, code));
+  list.classList.toggle("chosen", value !== "");
+  return list;
 }
 
 function actionButtons(row) {
