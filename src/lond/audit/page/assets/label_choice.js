@@ -12,7 +12,7 @@ function labelTyped(typed) {
 
 function labelChoice(id, name, value, take) {
   const list = make("select", { id, "aria-label": name, title: LABEL_HINT, autocomplete: "off" },
-    make("option", { value: "", text: "Another label…" }),
+    make("option", { value: "", text: "Other label…" }),
     ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
   let typed = "";
   const restore = () => { typed = ""; list.value = value; };
