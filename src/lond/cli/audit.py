@@ -256,7 +256,8 @@ def _print_summary(found: Audit) -> None:
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
     share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
-        say("by the estimate, more images may be foreign than are called so; on the page, sort by foreign score")
+        advice = "on the page, sort all images by foreign score"
+        say(f"by the estimate, more images may be foreign than are called so; {advice}")
     problems = found.summary["problems"]
     notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
     if len(problems) > SHOWN:
