@@ -36,7 +36,8 @@ def test_every_decision_says_what_it_means() -> None:
         _5=ReviewDecision(Choice.ACCEPT, "", "unlabelled", NAMES[0]),
     )
     assert look.truth.tolist() == [1, 2, NO_CLASS, 0, UNDECIDED, 0]
-    assert look.words == ("accept", "relabel", "foreign", "keep", "reject", "accept") and look.decided == 6
+    assert look.words == ("accept", "relabel", "foreign", "keep", "reject", "accept")
+    assert look.decided == 6 and look.taught == 5
     verdicts = [look.verdict(place, int(SAMPLES.labels[place])) for place in range(6)]
     wrong = Verdict.MISLABELLED
     assert verdicts == [wrong, wrong, Verdict.FOREIGN, Verdict.CLEAN, Verdict.CLEAN, Verdict.UNLABELLED]
@@ -90,7 +91,7 @@ def test_an_audit_follows_the_decisions_and_learns_from_them(tmp_path: Path, mon
     after = sum(row["verdict"] == "foreign" for row in rows.values() if truth_or_none(row["id"]) == "foreign")
     assert after >= max(before, 11)
     look = second.summary["second_look"]
-    assert look["decided"] == 10 and load_run(tmp_path / "heads" / look["model"]).finished
+    assert look["decided"] == look["taught"] == 10 and load_run(tmp_path / "heads" / look["model"]).finished
 
 
 def truth_or_none(name: str) -> str:

@@ -95,7 +95,10 @@ def test_more_foreign_images_than_are_called_so_are_told(
             return 200
 
     _print_summary(Found())  # type: ignore[arg-type]
-    assert ("sort all images by foreign score" in capsys.readouterr().out) is told
+    assert (
+        "more images may be foreign than are called so; on the page, sort all images by foreign score"
+        in capsys.readouterr().out
+    ) is told
 
 
 def test_probabilities_from_a_file(tmp_path: Path, lond: Call) -> None:

@@ -263,8 +263,8 @@ def _learn(
 
 
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided before, and where the model for new images lies, if there is one."""
-    return {"decided": look.decided, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
+    """Return how many images were decided, how many of these taught, and where the model for new images lies."""
+    return {"decided": look.decided, "taught": look.taught, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
 
 
 def told_probabilities(beside: Beside) -> str:

@@ -39,8 +39,15 @@ class SecondLook:
 
     @property
     def decided(self) -> int:
-        """Number of decided images."""
+        """Number of decided images, rejected suggestions included."""
         return sum(map(bool, self.words))
+
+    @property
+    def taught(self) -> int:
+        """Number of decided images whose truth is told."""
+        return sum(
+            bool(word) and truth != UNDECIDED for word, truth in zip(self.words, self.truth.tolist(), strict=True)
+        )
 
     @property
     def key(self) -> str:

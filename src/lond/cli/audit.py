@@ -153,7 +153,9 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
 
     look = found.summary.get("second_look")
     if look:
-        say(f"second look: {look['decided']} decided images taken as truth")
+        unsure = look["decided"] - look["taught"]
+        skipped = f"; {unsure} rejected (not sure) teach nothing" if unsure else ""
+        say(f"second look: {look['taught']} decided images taken as truth{skipped}")
     model = look["model"] if look else "model"
     say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
@@ -253,7 +255,8 @@ def _print_summary(found: Audit) -> None:
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
     share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
-        say("more images are foreign than are called so; on the page, sort all images by foreign score")
+        advice = "on the page, sort all images by foreign score"
+        say(f"by the estimate, more images may be foreign than are called so; {advice}")
     problems = found.summary["problems"]
     notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
     if len(problems) > SHOWN:

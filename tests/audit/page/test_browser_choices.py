@@ -61,7 +61,7 @@ def test_no_on_a_card_keeps_the_label_and_r_skips(seen: Any) -> None:
     place = next(at for at, label in enumerate(seen.tiles()) if "mislabelled, given" in label)
     tile = seen.page.locator(f'.tile[aria-posinset="{place + 1}"]')
     tile.hover()
-    assert tile.locator(".no").get_attribute("title").startswith("Keep label: it is right")
+    assert tile.locator(".no").get_attribute("title").startswith("keep cat (G): the label is right")
     tile.locator(".no").click()
     assert "label kept: cat" in seen.tiles()[place]
     assert tile.locator(".no").get_attribute("aria-pressed") == "true"
@@ -70,6 +70,41 @@ def test_no_on_a_card_keeps_the_label_and_r_skips(seen: Any) -> None:
     assert "rejected" in seen.tiles()[place]
     assert "teaches nothing" in seen.page.get_attribute('#detail [data-action="reject"]', "title")
     assert "counts as truth" in seen.page.get_attribute('#detail [data-action="keep"]', "title")
+
+
+def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
+    seen.page.click("#show-all")
+    found = {}
+    for place, label in enumerate(seen.tiles(), 1):
+        tile = seen.page.locator(f'.tile[aria-posinset="{place}"]')
+        found[label.split(", ")[1] + tile.locator(".facts").inner_text().split("\n")[1]] = [
+            button.inner_text() for button in tile.locator(".quick button").all()
+        ]
+    assert found == {
+        "cleanperhaps foreign": ["keep cat", "foreign"],
+        "cleanperhaps wrong": ["keep cat", "other label"],
+        "cleanclean": ["keep cat", "not sure"],
+        "foreignforeign": ["foreign", "keep cat"],
+        "mislabelledmislabelled": ["dog", "keep cat"],
+        "unreadableunreadable": ["leave out", "not sure"],
+    }
+
+
+def test_buttons_of_a_doubt_do_what_they_say(seen: Any) -> None:
+    foreign, wrong = (seen.page.locator(f'.tile[aria-posinset="{place}"]') for place in (1, 2))
+    foreign.hover()
+    foreign.locator(".no").click()
+    assert "marked foreign" in seen.tiles()[0]
+    foreign.locator(".yes").click()
+    assert "accepted: cat" in seen.tiles()[0]
+    wrong.hover()
+    wrong.locator(".no").click()
+    assert seen.page.evaluate("document.activeElement.id") == "relabel"
+    seen.page.keyboard.type("dog")
+    seen.page.keyboard.press("Enter")
+    assert "relabelled: dog" in seen.tiles()[1]
+    seen.choose(0)
+    assert seen.text('#detail [data-action="accept"] span') == "Accept: keep cat"
 
 
 def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
@@ -117,7 +152,10 @@ def test_a_message_leaves_the_current_caption_in_sight(visit: Any, usual: Path) 
 
 def test_overview_says_why_estimates_exceed_verdicts(visit: Any, tmp_path: Path) -> None:
     seen = visit(written(tmp_path, make_page(60)), "overview")
-    assert "the estimate also counts the chances of all the others" in seen.text("#panel-overview")
+    assert "The estimate also counts the chances of all the others" in seen.text("#panel-overview")
+    told = replace(few(), summary=make_page(60).summary | {"threshold": 0.65, "wrong_threshold": 0.45})
+    text = visit(written(tmp_path, told), "overview").text("#panel-overview")
+    assert "foreign if that is likelier than 65 %, and mislabelled if its label is wrong with more than 45 %" in text
 
 
 def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: Any, tmp_path: Path) -> None:
@@ -158,10 +196,21 @@ def test_more_foreign_images_than_are_called_so_lead_to_the_likeliest(visit: Any
     told = replace(
         page, summary={"rates": rates | {"foreign": rates["foreign"] | {"estimate": (2 * called + 20) / 1000}}}
     )
-    seen = visit(written(tmp_path, told), "overview")
+    seen = visit(written(tmp_path, told))
+    # An image far down the list is open; the list begins at its top all the same.
+    seen.page.select_option("#group", "verdict")
+    seen.page.click("#show-all")
+    seen.choose(0)
+    seen.page.keyboard.press("End")
+    seen.page.click("#tab-overview")
+    assert f"about {2 * called + 20} images may be foreign; only {called} of them" in seen.text("#panel-overview")
     seen.page.focus("#see-foreign")
     seen.page.keyboard.press("Enter")
     assert seen.page.input_value("#sort") == "foreign" and "All 1,000 images" in seen.text("#shown")
+    seen.page.wait_for_timeout(200)
+    assert seen.page.evaluate("document.querySelector('#gallery').scrollTop") == 0
+    likeliest = page.table.foreign_score.index(max(score for score in page.table.foreign_score if score > 0))
+    assert seen.tiles()[0].startswith(page.table.id[likeliest].split("/")[1])
     few_called = replace(page, summary={"rates": {"foreign": {"estimate": called / 1000, "low": 0, "high": 1}}})
     assert not visit(written(tmp_path, few_called), "overview").page.locator("#see-foreign").count()
 
@@ -178,3 +227,38 @@ def test_commands_name_what_was_audited(visit: Any, tmp_path: Path) -> None:
         "lond apply 'out/my audit' --decisions decisions.csv --out corrected --write",
     ]
     assert seen.page.locator("#source-note").is_hidden()
+
+
+def test_a_typed_label_is_taken_by_enter_alone(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    seen.choose(0)
+    page.keyboard.press("l")
+    page.keyboard.type("fr")
+    assert page.input_value("#relabel") == str(CLASSES.index("frog")) and "Enter takes this label" in seen.said()
+    page.keyboard.type("uit")
+    assert "No label has “fruit” in its name" in seen.said()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    assert seen.text("#progress-text").startswith("0 of") and page.input_value("#relabel") == ""
+    page.keyboard.press("l")
+    for key in ("t", "r", "u", "Backspace", "ArrowUp"):
+        page.keyboard.press(key)
+    assert page.input_value("#relabel") == str(CLASSES.index("ship")) and seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("Enter")
+    assert "relabelled: ship" in seen.tiles()[0] and "undecided" in seen.tiles()[1]
+    # The keys belong to the next image again.
+    assert page.evaluate("document.activeElement.closest('.tile').getAttribute('aria-posinset')") == "2"
+    page.keyboard.press("r")
+    assert "rejected" in seen.tiles()[1]
+
+
+def test_a_typed_label_of_selected_images_is_taken_by_enter_alone(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    page = seen.page
+    seen.choose(0)
+    for key in ("x", "Shift+ArrowRight", "l", "d", "o", "g"):
+        page.keyboard.press(key)
+    assert seen.text("#selection-text") == "2 selected" and seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("Enter")
+    assert ["relabelled: dog" in label for label in seen.tiles()[:3]] == [True, True, False]

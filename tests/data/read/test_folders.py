@@ -7,7 +7,7 @@ from PIL import Image
 
 from lond.data.options import ReadOptions
 from lond.data.read.files import load_into_memory
-from lond.data.read.folders import find_split, is_divided, read_folder
+from lond.data.read.folders import CLASS_TABLE, find_split, is_divided, read_folder
 from lond.data.sources import has_split, load
 from lond.errors import DataError
 from lond.types import FOREIGN, UNLABELLED
@@ -175,6 +175,7 @@ def test_ignoring_classes_takes_every_image_without_labels(tmp_path: Path) -> No
     for name in ("a.png", "sub dir/b.png", "train/cat/c.png", "test/cat/d.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (8, 8)).save(tmp_path / name)
+    (tmp_path / CLASS_TABLE).write_text("class,folder\ncat,cat\n", encoding="utf-8")
     samples = read_folder(tmp_path, "test", ReadOptions(num_workers=0, ignore_classes=True))
     assert sorted(samples.ids) == ["a.png", "sub dir/b.png", "test/cat/d.png", "train/cat/c.png"]
     assert samples.labels.tolist() == [UNLABELLED] * 4

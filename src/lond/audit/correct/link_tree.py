@@ -12,11 +12,12 @@ from typing import Literal
 from lond.audit.correct.plan import CorrectionPlan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
+from lond.data.read.folders import CLASS_TABLE
 from lond.errors import ConfigError, DataError
 from lond.io.atomic import FULL
 from lond.io.csv_files import write_rows
 
-CLASSES = "class_folders.csv"
+CLASSES = CLASS_TABLE
 """File in the tree that says which folder holds which class."""
 
 Link = Literal["symlink", "hardlink", "copy"]

@@ -15,7 +15,10 @@ from lond.data.read.files import check_files, open_files, relative_name
 from lond.errors import DataError
 from lond.types import UNLABELLED, Problem, Samples
 
-_LITTER = frozenset({"thumbs.db", "desktop.ini"})
+CLASS_TABLE = "class_folders.csv"
+"""File that a corrected set holds beside its class folders: which folder holds which class."""
+
+_LITTER = frozenset({"thumbs.db", "desktop.ini", CLASS_TABLE})
 
 
 @dataclass(frozen=True)

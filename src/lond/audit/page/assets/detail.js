@@ -27,22 +27,19 @@ function link(reference) {
 }
 
 function choiceOfLabel(row) {
-  const select = make("select", { id: "relabel", "aria-label": "Another label" },
-    make("option", { value: "", text: "Another label…" }),
-    ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
-  select.value = decisions[row] === RELABEL ? String(chosen[row]) : "";
-  select.classList.toggle("chosen", decisions[row] === RELABEL);
-  select.addEventListener("change", () => select.value !== "" && decideRow(row, RELABEL, Number(select.value)));
-  return select;
+  const value = decisions[row] === RELABEL ? String(chosen[row]) : "";
+  const list = labelChoice("relabel", "Another label", value, (code) => decideRow(row, RELABEL, code));
+  list.classList.toggle("chosen", value !== "");
+  return list;
 }
 
 function actionButtons(row) {
   const button = (text, key, code, kind) => make("button", {
-    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code], title: MEANINGS[code],
+    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code], title: code === ACCEPT && canAccept(row) ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code],
     onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
   }, make("span", { text }), make("kbd", { text: key }));
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button("Accept", "A", ACCEPT, decisions[row] ? "" : "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
+    button(canAccept(row) ? `Accept: ${effectOfYes(row)}` : "Accept", "A", ACCEPT, decisions[row] ? "" : "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
 }
 
 const CHANCES = ["confidence", "foreign_score", "wrong_score"];

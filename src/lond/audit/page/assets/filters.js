@@ -163,12 +163,15 @@ function sortBy(order) {
   arrangement.sort = order;
   $("sort").value = order;
 }
+function groupBy(group) {
+  arrangement.group = group;
+  $("group").value = group;
+}
 const showAll = () => setFilter({ ...NO_FILTER });
 
 function reset() {
-  Object.assign(arrangement, START_ARRANGEMENT);
-  sortBy(arrangement.sort);
-  $("group").value = arrangement.group;
+  sortBy(START_ARRANGEMENT.sort);
+  groupBy(START_ARRANGEMENT.group);
   clearSelection();
   setFilter({ ...START });
   if ($("colour").value !== "verdict") { $("colour").value = "verdict"; $("colour").dispatchEvent(new Event("change")); }

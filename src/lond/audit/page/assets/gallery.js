@@ -104,8 +104,32 @@ function tileLabel(row) {
   return parts.join(", ");
 }
 
-// "No" to a verdict that doubts the label says that the label is right.
-const codeOfNo = (row) => (given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT);
+// The other answer than accepting: what a card says the image may be; else, to a verdict that doubts the label, that it is right.
+function codeOfNo(row) {
+  const [words] = perhaps(row) || [""];
+  if (words === "perhaps foreign") return MARK_FOREIGN;
+  if (words === "perhaps wrong") return RELABEL;
+  return given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT;
+}
+
+// What accepting does to an image, in as few words as a button has room for.
+function effectOfYes(row) {
+  if (leaves(row)) return proposal(row);
+  return proposedLabel(row) === given[row] && given[row] !== NONE ? `keep ${labelName(given[row], 40)}` : labelName(proposedLabel(row), 40);
+}
+const effectOfNo = (row) => ({ [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: "other label", [REJECT]: "not sure" })[codeOfNo(row)];
+const KEY_OF = { [ACCEPT]: "A", [REJECT]: "R", [RELABEL]: "L", [MARK_FOREIGN]: "F", [KEEP]: "G" };
+
+// The two answers of a card say what they do, not yes and no: which of them agrees differs from verdict to verdict.
+function quickButton(row, kind, code, effect) {
+  const skip = code === KEEP ? " If you are not sure, press R to skip." : "";
+  const act = code === RELABEL ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code);
+  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${KEY_OF[code]}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
+}
+const meaningHere = (row, code) => {
+  if (code === ACCEPT) return leaves(row) ? "leaves the set" : effectOfYes(row).startsWith("keep ") ? "the label is right" : "takes the suggested label";
+  return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
+};
 
 function makeTile(place) {
   const row = state.view[place];
@@ -121,7 +145,6 @@ function makeTile(place) {
   // Every percentage is the chance of the word before it.
   const suggestion = chanceOfSuggestion(row);
   const likely = Number.isFinite(suggestion) ? make("span", { class: "number", text: sureInShort(suggestion) }) : null;
-  const no = codeOfNo(row);
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
@@ -134,8 +157,7 @@ function makeTile(place) {
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
-      make("button", { tabindex: "-1", class: "yes", "aria-label": "Accept", title: verdict[row] === CLEAN ? "Accept (A): the label is right" : "Accept (A)", text: "✓", onclick: () => decideRow(row, ACCEPT) }),
-      make("button", { tabindex: "-1", class: "no", "aria-label": no === KEEP ? "Keep label" : "Reject", title: no === KEEP ? "Keep label: it is right (G). If you are not sure, press R to skip." : "Reject (R): not sure, skip", text: "✕", onclick: () => decideRow(row, no) })));
+      canAccept(row) ? quickButton(row, "yes", ACCEPT, effectOfYes(row)) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", codeOfNo(row), effectOfNo(row))));
   tile.row = row;
   updateTile(tile);
   return tile;

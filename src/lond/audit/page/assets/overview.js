@@ -3,9 +3,15 @@
 const asList = (value) => (Array.isArray(value) ? value : []);
 const block = (title, lead, ...content) => make("section", { class: "block" }, make("h2", { text: title }), lead ? make("p", { class: "lead", text: lead }) : null, ...content);
 
+// The images behind a figure, from the first one on: an image that was open before would scroll the list to itself.
 function review(changes) {
+  state.current = NONE;
+  emit("current", {});
   setFilter({ ...NO_FILTER, ...changes });
   openTab("review");
+  // What is hidden cannot be scrolled, so not before.
+  gallery.scrollTop = 0;
+  renderGallery();
   $("tab-review").focus();
 }
 

@@ -2,8 +2,8 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
-  ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion: what the upper button on the image says; an image called clean keeps its label"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
+  ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
 ];

@@ -42,6 +42,12 @@ function rateText(rate) {
 
 const amongWords = (among) => (among.includes("known") ? ["among ", term("known"), " images"] : [among]);
 
+// Audits of version 0.1 have no chances, so their limits are no shares.
+function limitsOfVerdicts() {
+  if (scores.p_value.some(Number.isFinite)) return "Verdicts name the images that pass a limit.";
+  return `An image is called foreign if that is likelier than ${percent(summary.threshold ?? 0.65)}, and mislabelled if its label is wrong with more than ${percent(summary.wrong_threshold ?? 0.45)}, foreign aside.`;
+}
+
 function rateSection() {
   const rates = summary.rates;
   const byGiven = asList(rates?.by_class);
@@ -51,7 +57,7 @@ function rateSection() {
     interval(rateIn(rates, kind), colour), rateText(rateIn(rates, kind)));
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
   const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."),
-    make("p", { class: "lead", text: "Verdicts name images that are likelier than not; the estimate also counts the chances of all the others." }), overall);
+    make("p", { class: "lead", text: `${limitsOfVerdicts()} The estimate also counts the chances of all the others.` }), overall);
   const few = fewForeign(rateIn(rates, "foreign"));
   if (few) section.append(few);
   if (byGiven.length) section.append(rateTable(byGiven));
@@ -62,8 +68,8 @@ function rateSection() {
 function fewForeign(rate) {
   const expected = isRate(rate) ? rate.estimate * N : 0;
   if (expected <= 2 * counts[FOREIGN] + 5) return null;
-  return make("p", { class: "lead" }, `About ${number.format(Math.round(expected))} images are estimated to be foreign, ${counts[FOREIGN] ? `only ${number.format(counts[FOREIGN])}` : "none"} of them sure enough to be called so. `,
-    make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); review({}); } }));
+  return make("p", { class: "lead" }, `By the estimate, about ${number.format(Math.round(expected))} images may be foreign; ${counts[FOREIGN] ? `only ${number.format(counts[FOREIGN])}` : "none"} of them ${counts[FOREIGN] > 1 ? "are" : "is"} sure enough to be called so. `,
+    make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); groupBy(""); review({}); } }));
 }
 
 function rateTable(byGiven) {

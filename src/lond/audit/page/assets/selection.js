@@ -136,9 +136,7 @@ function setUpDrag() {
 const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Reject", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
-  const choice = make("select", { id: "relabel-selected", "aria-label": "Another label for the selected images" },
-    make("option", { value: "", text: "Another label…" }), ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
-  choice.addEventListener("change", () => choice.value !== "" && decideSelected(RELABEL, Number(choice.value)));
+  const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code));
   $("selection-actions").replaceChildren(
     ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
       "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: MEANINGS[code], onclick: () => decideSelected(code),
