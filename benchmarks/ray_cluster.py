@@ -46,6 +46,7 @@ QUICK = {
 
 STORE_BYTES = 80_000_000
 KILLED_WITHIN = 300.0
+WAIT_FOR_KILL, WAIT_FOR_DEATH = 10.0, 0.5
 
 _train_there = on_cluster.train_there
 
@@ -87,9 +88,20 @@ def traced(job: Job, attempt: int, *shared: Any) -> Any:
     def note(event: Event) -> None:
         if event.record is not None:
             _add(trace, about | {"epoch": event.record["epoch"]})
+            if event.record["epoch"] >= 1:
+                _wait_for_the_kill(trace)
 
     with listening(note):
         return _train_there(job, attempt, *shared)
+
+
+def _wait_for_the_kill(trace: Path) -> None:
+    """Wait until a node was killed: a fast machine would have finished the run by then."""
+    deadline = time.monotonic() + WAIT_FOR_KILL
+    while '"killed"' not in trace.read_text("utf-8") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # The node of this very run may be the one, and dies a moment later.
+    time.sleep(WAIT_FOR_DEATH)
 
 
 def _add(trace: Path, content: dict[str, Any]) -> None:
