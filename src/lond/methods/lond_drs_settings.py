@@ -20,7 +20,7 @@ class Savings:
     """Passes through the network that a step or epoch leaves out; with none of them the method is the published one.
 
     Examples:
-        >>> Savings().any
+        >>> Savings(identify_every=2).survey_targets
         False
     """
 
@@ -37,11 +37,6 @@ class Savings:
         """Check that an identification comes at all."""
         if self.identify_every < 1:
             raise ConfigError("identify_every must be at least 1")
-
-    @property
-    def any(self) -> bool:
-        """Whether anything is saved."""
-        return self != Savings()
 
 
 @dataclass(frozen=True)
