@@ -54,7 +54,15 @@ SAVINGS = {
     "consistency_on_supervised": "true",
     "contrast_on_supervised": "true",
     "identify_every": "2",
+    "one_view_targets": "true",
+    "contrast_every": "4",
+    "consistency_every": "4",
 }
+COMBINED = {
+    "on-supervised": ("consistency_on_supervised", "contrast_on_supervised"),
+    "every-four": ("one_view_targets", "contrast_every", "consistency_every"),
+}
+"""Savings tried together, by name."""
 LONG = {"train.epochs": "120", "settings.warmup_epochs": "20"}
 AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
 """Methods whose defaults differ from version 0.1.0, or that it did not have."""
@@ -69,6 +77,10 @@ def trials() -> list[Trial]:
     found += [
         Trial("savings", "sym50", "lond-drs", 0, {f"settings.savings.{name}": value}, name.replace("_", "-"))
         for name, value in SAVINGS.items()
+    ]
+    found += [
+        Trial("savings", "sym50", "lond-drs", 0, {f"settings.savings.{name}": SAVINGS[name] for name in names}, label)
+        for label, names in COMBINED.items()
     ]
     found += [
         Trial("long", noise, method, 0, _long(method), "120")

@@ -31,6 +31,9 @@ NEW_SETTINGS = {
     "settings.savings.consistency_on_supervised": False,
     "settings.savings.contrast_on_supervised": False,
     "settings.savings.identify_every": 1,
+    "settings.savings.one_view_targets": False,
+    "settings.savings.contrast_every": 1,
+    "settings.savings.consistency_every": 1,
     "settings.ramp_epochs": 0,
     "data.frozen.precision": "full",
 }

@@ -87,6 +87,32 @@ def test_passes_of_a_step(name: str) -> None:
     assert set(terms) == {"one_vs_all", "prototype", "pseudo_label", "consistency", "contrastive"}
 
 
+def test_terms_of_every_few_steps_weigh_more() -> None:
+    settings = {"contrastive_weight": 0.3, "consistency_weight": 0.5}
+    method, samples, phase = prepared(savings=Savings(contrast_every=3, consistency_every=4), **settings)
+    batches = first_batches(samples, phase, 9)
+    weights = {"contrastive": [], "consistency": []}
+    for step in range(12):
+        terms = method.step("robust", batches, Clock(2, step, 12), seeded())
+        for name, found in weights.items():
+            found.append(terms[name].weight if name in terms else 0.0)
+    assert weights["contrastive"] == pytest.approx([0.9, 0, 0] * 4)
+    assert weights["consistency"] == pytest.approx([0, 0, 2.0, 0] * 3)
+
+
+def test_targets_of_one_view_are_those_of_the_weak_view() -> None:
+    method, samples, phase = prepared(savings=Savings(one_view_targets=True))
+    plain, _, _ = prepared()
+    batches = first_batches(samples, phase, 9)
+    weak = {name: replace(batch, views=batch.views[:1]) for name, batch in batches.items()}
+    passes: list[int] = []
+    method.net.register_forward_hook(lambda _, args, __: passes.append(len(args[0])))
+    found = method._targets(batches["clean"], batches["closed"])
+    assert passes == [len(batches["clean"].labels) + len(batches["closed"].labels)]
+    assert torch.equal(found, plain._targets(weak["clean"], weak["closed"]))
+    assert not torch.allclose(found, plain._targets(batches["clean"], batches["closed"]))
+
+
 def test_passes_of_the_released_program() -> None:
     method, samples, phase = prepared(details="released")
     batches = first_batches(samples, phase, 9)

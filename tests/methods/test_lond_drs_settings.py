@@ -42,6 +42,20 @@ def test_nothing_to_learn_from_is_refused() -> None:
         LondDrsSettings(one_vs_all_weight=-1.0)
 
 
-def test_an_identification_comes_in_the_end() -> None:
-    with pytest.raises(ConfigError, match="identify_every"):
-        Savings(identify_every=0)
+@pytest.mark.parametrize("name", ["identify_every", "contrast_every", "consistency_every"])
+def test_every_term_comes_in_the_end(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be at least 1"):
+        Savings(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        {"contrast_on_supervised": True, "contrast_every": 2},
+        {"consistency_on_supervised": True, "consistency_every": 2},
+        {"survey_targets": True, "one_view_targets": True},
+    ],
+)
+def test_savings_that_exclude_each_other(both: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="choose one of them"):
+        Savings(**both)

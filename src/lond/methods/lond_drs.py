@@ -138,12 +138,16 @@ class LondDrs(Method):
         """Return Eq. 14, or the warm-up loss."""
         if phase == "warm-up":
             return self._warmup_terms(batches["all"], random)
+        settings, saved = self.settings, self.settings.savings
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
-        if self.settings.contrastive_weight and not self.settings.savings.contrast_on_supervised:
-            terms["contrastive"] = Term(self._contrastive(batches["all"], random), self.settings.contrastive_weight)
+        if settings.contrastive_weight and not saved.contrast_on_supervised and clock.step % saved.contrast_every == 0:
+            weight = settings.contrastive_weight * saved.contrast_every
+            terms["contrastive"] = Term(self._contrastive(batches["all"], random), weight)
         # Last, as in the released program: what passes last weighs most in the running statistics.
-        if "trusted" in batches:
-            terms["consistency"] = Term(self._consistency(batches["trusted"]), self.settings.consistency_weight)
+        # Half-way between two contrastive terms, so that steps cost about the same.
+        if "trusted" in batches and clock.step % saved.consistency_every == saved.consistency_every // 2:
+            weight = settings.consistency_weight * saved.consistency_every
+            terms["consistency"] = Term(self._consistency(batches["trusted"]), weight)
         if self.witness is not None:
             terms["witness"] = Term(self._witness_losses(self.witness, batches["all"]))
         return terms
@@ -222,20 +226,21 @@ class LondDrs(Method):
     def _told(self, *batches: Batch | None) -> list[tuple[Tensor, Tensor]]:
         """Return one-vs-all positives and softmax over the prototypes, both ``(V, B, C)``, of each batch that is there.
 
-        They come from its unmixed views, or from what the last identification saw (V = 1).
+        They come from its unmixed views, the weak one alone (V = 1), or what the last identification saw (V = 1).
         """
         present = [batch for batch in batches if batch is not None]
         if self.surveyed is not None:
             embeddings, positives = self.surveyed
             rows = [batch.indices.to(embeddings.device) for batch in present]
             return [(positives[at][None], self._by_prototype(embeddings[at])[None]) for at in rows]
-        outputs = self._outputs([view for batch in present for view in batch.views])
-        sizes = [len(batch.labels) * len(batch.views) for batch in present]
+        views = [batch.views[:1] if self.settings.savings.one_view_targets else batch.views for batch in present]
+        outputs = self._outputs([view for shown in views for view in shown])
+        sizes = [len(batch.labels) * len(shown) for batch, shown in zip(present, views, strict=True)]
         both = positive_probabilities(outputs.ova_logits), self._by_prototype(outputs.embedding)
         parts = zip(*(part.split(sizes) for part in both), strict=True)
         return [
-            (_by_view(yes, len(batch.views)), _by_view(near, len(batch.views)))
-            for batch, (yes, near) in zip(present, parts, strict=True)
+            (_by_view(yes, len(shown)), _by_view(near, len(shown)))
+            for shown, (yes, near) in zip(views, parts, strict=True)
         ]
 
     def _by_prototype(self, embeddings: Tensor) -> Tensor:

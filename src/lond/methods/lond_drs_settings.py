@@ -32,11 +32,23 @@ class Savings:
     """Contrast the mixed clean and closed batch; open images are left out."""
     identify_every: int = 1
     """Epochs from one identification to the next."""
+    one_view_targets: bool = False
+    """Make targets from the weak view alone."""
+    contrast_every: int = 1
+    """Steps from one contrastive term to the next. It then weighs that many times as much."""
+    consistency_every: int = 1
+    """Steps from one consistency term to the next. It then weighs that many times as much."""
 
     def __post_init__(self) -> None:
-        """Check that an identification comes at all."""
-        if self.identify_every < 1:
-            raise ConfigError("identify_every must be at least 1")
+        """Check that every term comes at all, and that no saving excludes another."""
+        for name in ("identify_every", "contrast_every", "consistency_every"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1")
+        for term in ("contrast", "consistency"):
+            if getattr(self, f"{term}_on_supervised") and getattr(self, f"{term}_every") > 1:
+                raise ConfigError(f"{term}_every has no effect with {term}_on_supervised: choose one of them")
+        if self.survey_targets and self.one_view_targets:
+            raise ConfigError("one_view_targets has no effect with survey_targets: choose one of them")
 
 
 @dataclass(frozen=True)
