@@ -114,11 +114,12 @@ def stored_features(folder: Path, name: str, pixels: NDArray[np.uint8]) -> NDArr
     if not path.exists():
         print(f"extracting features of {len(pixels):,} images into {path}", flush=True)
         extractor = Extractor(ExtractorSettings(mirrored=False))
-        parts = [
-            extractor(torch.from_numpy(np.ascontiguousarray(pixels[at : at + BATCH])))[:, 0]
-            for at in range(0, len(pixels), BATCH)
-        ]
-        found = torch.cat(parts).numpy().astype(np.float16)
+        # Written into one array: small ones kept from every batch would lie between large ones that are freed, and
+        # memory would grow with every batch.
+        found = np.empty((len(pixels), extractor.feature_size), dtype=np.float16)
+        for at in range(0, len(pixels), BATCH):
+            batch = torch.from_numpy(np.ascontiguousarray(pixels[at : at + BATCH]))
+            found[at : at + BATCH] = extractor(batch)[:, 0].numpy()
         folder.mkdir(parents=True, exist_ok=True)
 
         def save(place: Path) -> None:
