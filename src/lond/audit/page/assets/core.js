@@ -115,10 +115,13 @@ function perhaps(row) {
     .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
   return likeliest || ["perhaps clean", confidence[row]];
 }
+// Whether the audit tells chances of this image; without a label there is none that the label is wrong.
+const isJudged = (row) => hasChances(row) && Number.isFinite(scores.foreign_score[row]);
+const isWithoutLabel = (row) => isJudged(row) && given[row] === NONE;
 // The three chances of an image, which sum to one: [right, wrong, foreign]; null where the audit gives none.
 function chancesOf(row) {
   const { foreign_score: foreign, wrong_score: wrong } = scores;
-  if (!hasChances(row) || !Number.isFinite(foreign[row] + wrong[row])) return null;
+  if (!isJudged(row) || given[row] === NONE || !Number.isFinite(wrong[row])) return null;
   return [Math.max(0, 1 - wrong[row] - foreign[row]), wrong[row], foreign[row]];
 }
 // What a card says besides the labels: words, and the chance that exactly these words are true (null: it has none).
@@ -128,11 +131,11 @@ function told(row) {
   const chances = chancesOf(row);
   if (found) return found;
   if (verdict[row] === MISLABELLED && chances) return chances[2] > chances[1] ? ["wrong/foreign", chances[1] + chances[2]] : [words, chances[1]];
-  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || !chances ? scores.sureness[row] : null];
+  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
 }
 const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 // The chance of the suggested label to be the true one; NaN where the verdict is about the given label.
-const chanceOfSuggestion = (row) => (chancesOf(row) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
+const chanceOfSuggestion = (row) => ((chancesOf(row) || isWithoutLabel(row)) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
 // Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
 function whyCalled(row) {
   const chances = chancesOf(row);
