@@ -47,13 +47,21 @@ function setUpTabs() {
   });
 }
 
+// How many images got which decision; together they are all decided images.
+const TALLY_WORDS = ["only said not to be a copy", "accepted", "rejected (not sure; left as is)", "given another label", "marked foreign", "label kept"];
+function tallyOfDecisions() {
+  const tally = new Uint32Array(CODES.length);
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[decisions[row]] += 1;
+  return [ACCEPT, KEEP, RELABEL, MARK_FOREIGN, REJECT, 0].filter((code) => tally[code]).map((code) => `${number.format(tally[code])} ${TALLY_WORDS[code]}`).join(", ");
+}
+
 function showProgress() {
   $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
   $("progress-text").title = `${DOUBTS_MEAN} Decisions on other images count under Decisions.`;
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}.` : "You have decided on no image yet.";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}: ${tallyOfDecisions()}.` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 
