@@ -19,6 +19,7 @@ from lond.audit.saved import (
     PARTS,
     SUMMARY,
     TABLE,
+    check_second_look,
     next_commands,
     picture_of_file,
     read_page,
@@ -136,8 +137,13 @@ class Audit(AuditContents):
 
         A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
         installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
+
+        Raises:
+            ConfigError: the folder holds a second look, and this is none.
         """
         folder = Path(folder)
+        if "second_look" not in self.summary:
+            check_second_look(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))

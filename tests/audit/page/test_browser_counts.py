@@ -38,8 +38,7 @@ def test_the_tally_of_decisions_adds_up(visit: Any, usual: Path) -> None:
         seen.page.keyboard.press(key)
     seen.page.click("#open-decisions")
     assert seen.text("#decisions-text") == (
-        "You have decided on 5 images: 2 accepted, 1 label kept, 1 marked foreign, "
-        "1 rejected (not sure; left as is)."
+        "You have decided on 5 images: 2 accepted, 1 label kept, 1 marked foreign, 1 rejected (not sure; left as is)."
     )
 
 
