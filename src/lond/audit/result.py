@@ -13,7 +13,7 @@ from lond.audit.contents import AuditContents
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
-from lond.audit.places import folder_of_source
+from lond.audit.places import address_of_pictures, folder_of_source
 from lond.audit.saved import (
     PARQUET,
     PARTS,
@@ -148,8 +148,9 @@ class Audit(AuditContents):
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))
         commands = next_commands(str(folder), self.summary.get("source"))
+        root = address_of_pictures(self.summary.get("source"), self.table.path)
         page = ReviewPage(
-            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands
+            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands, root
         )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]

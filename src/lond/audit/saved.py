@@ -95,7 +95,7 @@ def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     place = shlex.quote(folder)
     audited = shlex.quote(source) if isinstance(source, str) and source and Path(source).exists() else "SOURCE"
     return (
-        f"lond audit {audited} --decisions decisions.csv --out {place}",
+        f"lond audit {audited} --out {place} --decisions decisions.csv",
         f"lond apply {place} --decisions decisions.csv --out corrected --write",
     )
 

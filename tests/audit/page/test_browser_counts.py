@@ -54,3 +54,22 @@ def test_an_image_without_a_label_has_no_chance_of_a_wrong_one(visit: Any, tmp_p
     assert " ".join(seen.text(f"{card} .facts").split()) == "✚ unlabelled"
     seen.choose(tile)
     assert "Label wrong" not in seen.text("#detail") and "Foreign score 63.0 %" in seen.text("#detail .chances")
+
+
+def test_the_panel_leads_to_the_picture_itself(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    names = ("a b/ü#?.png", "../up.png", "/etc/passwd", "lone\udc80.png", "e.png", "f.png")
+    table = replace(page.table, id=names, path=names)
+    seen = visit(written(tmp_path, replace(page, table=table, root=(tmp_path / "photos").as_uri())))
+    seen.page.click("#show-all")
+    seen.page.select_option("#sort", "path")
+    found = []
+    for place in range(6):
+        seen.choose(place)
+        link = seen.page.locator("#open-picture")
+        found.append(link.get_attribute("href") if link.count() else "")
+    root = (tmp_path / "photos").as_uri()
+    assert sorted(filter(None, found)) == [f"{root}/a%20b/%C3%BC%23%3F.png", f"{root}/e.png", f"{root}/f.png"]
+    seen = visit(written(tmp_path, page))
+    seen.choose(0)
+    assert seen.page.locator("#open-picture").count() == 0

@@ -142,10 +142,14 @@ function describeBulk() {
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
 
+const NEXT_STEPS = ["Judge all images again with your decisions:", "Or write the corrected set:"];
+
 // An option and its value stay on one line.
 function showCommands() {
-  const lines = payload.commands.map((text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part])));
-  $("commands").replaceChildren(...lines.flatMap((parts, at) => (at ? ["\n", ...parts] : parts)));
+  const parts = (text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part]));
+  $("next-steps").replaceChildren(...payload.commands.flatMap((text, at) => [
+    make("p", { class: "next", text: NEXT_STEPS[at] ?? "" }),
+    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text))]));
   $("source-note").hidden = !payload.commands.some((text) => text.includes(" SOURCE"));
 }
 
