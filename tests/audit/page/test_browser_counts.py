@@ -22,6 +22,7 @@ def test_rejected_verdicts_of_an_earlier_look_are_told_apart(visit: Any, tmp_pat
     seen = visit(written(tmp_path, replace(page, table=replace(page.table, decided=words))), "overview")
     card = '.card[data-verdict="mislabelled"]'
     assert seen.text(f"{card} .card-number") == str(page.table.verdict.count("mislabelled"))
+    assert seen.text("#subtitle").endswith("second look")
     assert seen.text(f"{card} .card-note") == "2 rejected by you: stay as they are"
     assert not seen.page.is_visible('.card[data-verdict="clean"] .card-note')
     seen.page.click("#open-decisions")

@@ -203,7 +203,8 @@ function countOfClasses() {
 
 function start() {
   $("title").textContent = show(payload.title, 200);
-  $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}`;
+  const before = hasDecidedBefore ? " · second look" : "";
+  $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}${before}`;
   // Only narrow screens can fold the filters away.
   const narrow = window.matchMedia("(max-width: 760px)");
   const fold = () => { $("filters").open = !narrow.matches; };
