@@ -14,6 +14,7 @@ import torch
 from lond.config import RunConfig
 from lond.data.sources import load
 from lond.data.split import even_folds
+from lond.errors import DataError
 from lond.presets.options import COMMAND_LINE, stages
 from lond.runs import load_run, train_run
 from lond.runs.out_of_fold import OUT_OF_FOLD, needs_folds, out_of_fold_calibration
@@ -72,12 +73,14 @@ def test_only_small_sets_of_quick_methods_are_divided(source: str, monkeypatch: 
     config, samples = config_of(source), load(source)
     assert needs_folds(config, samples, None) and not needs_folds(config, samples, None, "knn")
     assert not needs_folds(config, samples, RuntimeSettings("cpu", devices=2))
-    assert not needs_folds(replace(config, data=replace(config.data, hold_out=0.0)), samples, None)
+    assert needs_folds(replace(config, data=replace(config.data, hold_out=0.0)), samples, None)
     assert not needs_folds(config_of(source, "lond-drs"), samples, None)
     monkeypatch.setattr("lond.runs.out_of_fold.FEW_KNOWN", 14)
     assert not needs_folds(config, samples, None)
     monkeypatch.setattr("lond.runs.out_of_fold.FEW_KNOWN", 15)
     assert needs_folds(config, samples, None)
+    monkeypatch.setattr("lond.runs.out_of_fold.MOST", 150)
+    assert not needs_folds(config, samples, None)
     assert not needs_folds(config, samples.with_labels(torch.full((150,), -2), None), None)
 
 
@@ -87,3 +90,10 @@ def test_folds_are_even_in_every_class() -> None:
     for label, each in ((0, 2), (1, 3), (-2, 1)):
         assert torch.bincount(division[labels == label], minlength=5).tolist() == [each] * 5
     assert not torch.equal(division, even_folds(labels, 5, seed=4))
+
+
+def test_what_cannot_be_learned_from_has_no_threshold_of_this_kind(source: str) -> None:
+    def train(config: RunConfig, part: Samples) -> Any:
+        raise DataError("too few")
+
+    assert out_of_fold_calibration(config_of(source), load(source), 0.05, train, show_progress=False) is None

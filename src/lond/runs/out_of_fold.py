@@ -32,19 +32,22 @@ FOLDS = 5
 FEW_KNOWN = 200
 """Known images below which a threshold is coarse: of 200, 5 % false alarms may as well be 2 or 8 %."""
 
+FEWEST, MOST = 50, 2_000
+"""Labelled samples from which on, and below which, runs on parts of them are trained."""
+
 TrainRun = Callable[[RunConfig, Samples], LoadedRun]
 """Trains a run on samples, keeping nothing."""
 
 
 def needs_folds(config: RunConfig, samples: Samples, runtime: RuntimeSettings | None, detector: str = OWN) -> bool:
-    """Tell whether a run holds out too few samples for a threshold, and is trained on features within seconds."""
+    """Tell whether a run holds out too few samples, or none, for a threshold, and is trained within seconds."""
     runtime = runtime or RuntimeSettings()
     alone = runtime.devices == runtime.num_nodes == 1
     quick = ALL_METHODS[config.method].quick_on_features and is_features(samples.pixels)
-    if not (config.data.hold_out and alone and quick and detector == OWN):
+    if not (alone and quick and detector == OWN):
         return False
     held = len(hold_out(samples.labels, config.data.hold_out, config.data.split_seed)[1])
-    return held < FEW_KNOWN and int((samples.labels >= 0).sum()) >= 2 * FOLDS
+    return held < FEW_KNOWN and FEWEST <= int((samples.labels >= 0).sum()) < MOST
 
 
 def out_of_fold_calibration(
@@ -58,20 +61,20 @@ def out_of_fold_calibration(
     """Return the calibration by all N samples, each scored by a run that did not learn from it.
 
     Only samples count whose label that run agrees with: most of the others are mislabelled or foreign. None if they are
-    too few for the rate.
+    too few for the rate, or a part of them too small to learn from.
     """
     whole = replace(config, data=replace(config.data, hold_out=0.0))
     division = even_folds(samples.labels, FOLDS, config.data.split_seed)
     scores, agrees = torch.empty(len(samples)), torch.zeros(len(samples), dtype=torch.bool)
-    with work_here("threshold", show=show_progress) as work:
-        progress = work.part("threshold")
-        for fold in range(FOLDS):
-            own = _places(division == fold)
-            said = train(whole, take(samples, _places(division != fold))).predict(take(samples, own))
-            scores[own] = said.scores.cpu()
-            agrees[own] = said.probabilities.argmax(dim=1).cpu() == samples.labels[own]
-            progress(fold + 1, FOLDS)
     try:
+        with work_here("threshold", show=show_progress) as work:
+            progress = work.part("threshold")
+            for fold in range(FOLDS):
+                own = _places(division == fold)
+                said = train(whole, take(samples, _places(division != fold))).predict(take(samples, own))
+                scores[own] = said.scores.cpu()
+                agrees[own] = said.probabilities.argmax(dim=1).cpu() == samples.labels[own]
+                progress(fold + 1, FOLDS)
         return calibrate_scores(scores[agrees], false_alarm_rate, OUT_OF_FOLD)
     except DataError:
         return None
