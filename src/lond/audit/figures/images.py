@@ -135,7 +135,7 @@ def plot_gallery(found: AuditContents, places: list[int], title: str, *, columns
     """Draw the pictures at some places of the table, each with its labels and how sure the audit is."""
     columns = max(1, min(columns, len(places)))
     rows = max(1, math.ceil(len(places) / columns))
-    with canvas(max(3.2, 1.5 * columns), 1.85 * rows + 0.35) as figure:
+    with canvas(max(3.2, 1.5 * columns), 2.0 * rows + 0.35) as figure:
         figure.suptitle(shown(title, 100), x=0.01, ha="left", fontsize=9, fontweight="bold", **NAMES)
         if not places:
             say(figure.subplots(), "there is no such image")
