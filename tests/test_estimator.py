@@ -117,6 +117,15 @@ def test_foreign_images_score_higher(fitted: LondClassifier) -> None:
     assert (fitted.is_foreign(foreign) == (foreign_scores > fitted.threshold_)).all()
 
 
+def test_features_of_a_small_set_get_a_threshold_that_keeps_its_rate() -> None:
+    """By scores of samples that were learned from, 21 % of the new images would be called foreign."""
+    random, true = np.random.default_rng(0), np.arange(600) % 3
+    features = (random.normal(size=(600, 12)) + 2 * np.eye(3, 12)[true]).astype(np.float32)
+    fitted = LondClassifier(false_alarm_rate=0.1, n_jobs=1).fit(features[:300], true[:300])
+    assert 0 < fitted.is_foreign(features[300:]).mean() < 0.15
+    assert len(fitted._trained.run.calibration.known_scores) > 200
+
+
 def test_the_rate_of_false_alarms_sets_the_threshold() -> None:
     images, labels = stripes(30)
     strict, loose = (

@@ -69,7 +69,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         TENSORS,
     ),
     "export": (
-        {"errors", "io", "data", "detect", "frozen", "methods", "runs"}, {"safetensors", "torch"},
+        {"errors", "io", "data", "detect", "frozen", "methods", "progress", "runs"}, {"safetensors", "torch"},
     ),
     "estimator_input": ({"types", "errors", "data", "data.read", "data.sources"}, {"sklearn", *TENSORS}),
     "estimator": (

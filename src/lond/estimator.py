@@ -27,8 +27,10 @@ from lond.io.json_files import read_json, write_json
 from lond.methods import Method
 from lond.nets.backbones import Builder
 from lond.presets.for_estimator import estimator_config, estimator_config_on_features, frozen_settings, plain_values
-from lond.runs import Trained, load_trained, save_trained, train_samples
+from lond.runs import LoadedRun, Trained, load_trained, save_trained, train_samples
+from lond.runs.calibration import Calibration
 from lond.runs.data import in_memory, new_features, reading_at, shape_of
+from lond.runs.out_of_fold import needs_folds, out_of_fold_calibration
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Prediction, Samples
 
@@ -170,8 +172,9 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             source = source if y_test is None else (source, y_test)
             test = self._ready(load(source, "test", class_names=samples.class_names, options=options))
         folder = None if self.run_folder is None else Path(self.run_folder)
+        config = self._config(samples)
         trained = train_samples(
-            self._config(samples),
+            config,
             samples,
             test,
             folder,
@@ -179,6 +182,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             backbone=self.backbone if isinstance(self.backbone, nn.Module) else None,
             start=self._start(samples, classes),
             false_alarm_rate=self.false_alarm_rate,
+            calibration=self._calibration(config, samples),
             show_progress=bool(self.verbose),
         )
         self._adopt(trained, classes)
@@ -291,6 +295,17 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         if is_features(samples.pixels):
             return estimator_config_on_features(params, len(samples))
         return estimator_config(params, min(samples.pixels.size))
+
+    def _calibration(self, config: RunConfig, samples: Samples) -> Calibration | None:
+        """Return the threshold of a small set by runs on parts of it; None: by the samples that were learned from."""
+        if not needs_folds(config, samples, self._runtime()):
+            return None
+
+        def train(part: RunConfig, learned: Samples) -> LoadedRun:
+            return train_samples(part, learned, runtime_settings=self._runtime(), show_progress=False).run
+
+        rate, show = self.false_alarm_rate, bool(self.verbose)
+        return out_of_fold_calibration(config, samples, rate, train, show_progress=show)
 
     def _start(self, samples: Samples, classes: np.ndarray) -> Mapping[str, torch.Tensor] | None:
         """Return the weights of the previous fit if this one is to start from them."""

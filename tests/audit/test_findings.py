@@ -37,7 +37,13 @@ def found() -> Findings:
     own = torch.tensor([0, UNLABELLED, 1, UNLABELLED, 0])
     label = torch.tensor([0, 0, 1, 1, 0])
     near = Neighbours(torch.zeros(5, 1, dtype=torch.long), torch.zeros(5, 1))
-    opinions: Any = SimpleNamespace(near=near, shares=lambda rows: likely[rows], members=lambda rows: likely[rows])
+    opinions: Any = SimpleNamespace(
+        near=near,
+        at_once=5,
+        shares=lambda rows: likely[rows],
+        members=lambda rows: likely[rows],
+        log_chances=lambda rows: likely[rows].log(),
+    )
     best = likely.max(dim=1)
     evidence = LabelEvidence(
         {}, {"disagreement": 0.2}, label, 1 - label, best.indices, best.values, torch.ones(5), opinions
@@ -60,11 +66,21 @@ def test_the_table_says_nothing_that_is_not_known(found: Findings) -> None:
     assert table.label == ("cat", "cat", "dog", "dog", "cat", "", "dog", "cat")
     assert table.suggested_label == ("cat", "cat", "", "", "cat", "dog", "cat", "dog")
     unlabelled = 0.7 * (1 - 0.2)
-    assert table.confidence == pytest.approx((0.85, 0.8, 0.9, math.nan, 0.85, unlabelled, 0.8, 0.95), nan_ok=True)
+    assert table.confidence == pytest.approx((0.85, 0.8, 0.9, math.nan, 0.85, unlabelled, 0.8, 0.8), nan_ok=True)
     assert table.foreign_score == pytest.approx((0, 0, 0.9, math.nan, 0, 0.2, 0, 0.1), nan_ok=True)
     assert table.duplicate_of == ("", "", "", "", "clean", "", "clash", "")
     assert table.reason == ("", "", "", "cut short", "", "", "", "")
     assert table.neighbours[3:6] == ((), ("clash",), ("foreign",))
+
+
+def test_a_suggestion_is_never_likelier_than_a_wrong_label(found: Findings) -> None:
+    """The confidence of 0.95 was fitted apart from the chance of a wrong label, 0.8."""
+    at = found.own_row()
+    table = found.table(at, found.verdicts(at))
+    assert table.wrong_score == pytest.approx((0.15, 0.2, 0.05, math.nan, 0.15, math.nan, 0.8, 0.8), nan_ok=True)
+    for row in table.rows():
+        if row["label"] and row["suggested_label"] not in ("", row["label"]):
+            assert row["confidence"] <= row["wrong_score"]
 
 
 def test_a_copy_is_measured_by_its_own_label(found: Findings) -> None:

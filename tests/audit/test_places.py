@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lond.audit.places import folder_of_source, paths_of
+from lond.audit.places import address_of_pictures, folder_of_source, paths_of
 from lond.data.sources import load
 
 
@@ -48,3 +48,11 @@ def test_other_sources(photos: Path) -> None:
     files = [str(photos / "a" / "1.png"), str(photos / "b" / "3.png"), str(photos / "b" / "3.png")]
     assert paths_of(load((files, ["cat", "dog", "cat"]))) == tuple(files)
     assert paths_of(load((np.zeros((2, 8, 8, 3), dtype=np.uint8), ["cat", "dog"]))) == ("0", "1")
+
+
+def test_the_address_of_pictures_is_that_of_a_folder_that_holds_them(tmp_path: Path) -> None:
+    (tmp_path / "my photos").mkdir()
+    (tmp_path / "my photos" / "a.png").touch()
+    source = str(tmp_path / "my photos")
+    assert address_of_pictures(source, ("gone.png", "a.png")) == f"{tmp_path.as_uri()}/my%20photos"
+    assert address_of_pictures(source, ("gone.png", "")) == address_of_pictures(None, ("a.png",)) == ""

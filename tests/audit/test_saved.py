@@ -8,10 +8,20 @@ from pathlib import Path
 
 import pytest
 from audit.page.page_samples import make_page, make_thumbnail
+from audit.result_samples import make_audit
 
 from lond.audit.page.write import write_page
-from lond.audit.saved import picture_of_file, read_page, read_summary, table_of, writable
-from lond.errors import DataError
+from lond.audit.saved import (
+    check_second_look,
+    kept_decisions,
+    picture_of_file,
+    read_page,
+    read_summary,
+    table_of,
+    writable,
+)
+from lond.errors import ConfigError, DataError
+from lond.io.json_files import write_json
 
 
 def test_a_page_gives_title_map_and_pictures_by_id(tmp_path: Path) -> None:
@@ -70,3 +80,25 @@ def test_the_folder_of_an_audit_leads_to_its_table(tmp_path: Path) -> None:
     for name in ("audit.parquet", "audit.csv"):
         (tmp_path / name).touch()
         assert table_of(tmp_path) == table_of(tmp_path / name) == tmp_path / name
+
+
+def test_a_second_look_is_not_overwritten_by_a_first_one(tmp_path: Path) -> None:
+    found = make_audit(20)
+    check_second_look(tmp_path)
+    (tmp_path / "summary.json").write_text("{")
+    check_second_look(tmp_path)
+    found.save(tmp_path)
+    look = {"decided": 3, "taught": 2, "key": "12ab", "model": ""}
+    again = replace(found, summary=found.summary | {"second_look": look})
+    again.save(tmp_path)
+    again.save(tmp_path)
+    before = (tmp_path / "audit.csv").read_bytes()
+    with pytest.raises(ConfigError, match=r"second look with 3 decided image.*give the same --decisions file"):
+        found.save(tmp_path)
+    kept_decisions(tmp_path, "12ab").write_text("id,decision\n")
+    with pytest.raises(ConfigError, match=r"--decisions \S*decisions-12ab.csv to keep them, or another --out"):
+        check_second_look(tmp_path)
+    assert (tmp_path / "audit.csv").read_bytes() == before
+    write_json(tmp_path / "summary.json", {"second_look": {}})
+    with pytest.raises(ConfigError, match="some decided image"):
+        check_second_look(tmp_path)

@@ -11,6 +11,7 @@ from audit.test_run import run
 from methods.tiny import tiny_samples
 
 import lond.frozen.read
+from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.second_look import SecondLook, second_look
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
@@ -40,7 +41,7 @@ def test_every_decision_says_what_it_means() -> None:
     assert look.decided == 6 and look.taught == 5
     verdicts = [look.verdict(place, int(SAMPLES.labels[place])) for place in range(6)]
     wrong = Verdict.MISLABELLED
-    assert verdicts == [wrong, wrong, Verdict.FOREIGN, Verdict.CLEAN, Verdict.CLEAN, Verdict.UNLABELLED]
+    assert verdicts == [wrong, wrong, Verdict.FOREIGN, Verdict.CLEAN, None, Verdict.UNLABELLED]
     assert look.labels(SAMPLES.labels).tolist() == [1, 2, NO_CLASS, 0, 1, 0]
 
 
@@ -92,6 +93,19 @@ def test_an_audit_follows_the_decisions_and_learns_from_them(tmp_path: Path, mon
     assert after >= max(before, 11)
     look = second.summary["second_look"]
     assert look["decided"] == look["taught"] == 10 and load_run(tmp_path / "heads" / look["model"]).finished
+
+
+def test_a_rejected_verdict_stays_what_it_is_and_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
+    write_folder(tmp_path / "images")
+    first = run(tmp_path / "images")
+    name = first.select(verdict="mislabelled").id[0]
+    second = run(tmp_path / "images", decisions={name: ReviewDecision(Choice.REJECT, "", "mislabelled")})
+    (row,) = (row for row in second.table.rows() if row["id"] == name)
+    assert (row["verdict"], row["decided"]) == ("mislabelled", "reject") and row["confidence"] < 1
+    assert second.counts == first.counts and second.summary["counts"] == first.summary["counts"]
+    (image,) = (image for image in plan_corrections(second.table).images if image.id == name)
+    assert (image.action, image.label, image.why) == ("keep", image.given, "a person rejected the verdict")
 
 
 def truth_or_none(name: str) -> str:

@@ -101,6 +101,24 @@ def test_more_foreign_images_than_are_called_so_are_told(
     ) is told
 
 
+def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lond: Call) -> None:
+    images, result, file = tmp_path / "images", tmp_path / "audit", tmp_path / "decisions.csv"
+    write_folder(images, each=24)
+    options = [images, "--out", result, "--size", 16, "--epochs", 2, "--folds", 2, "--map", "none", "--threads", 1]
+    assert lond("audit", *options)[0] == 0
+    file.write_text("id,decision\nred/red_20.png,keep\nred/red_21.png,reject\n")
+    code, out, _ = lond("audit", *options, "--decisions", file)
+    assert code == 0 and "1 decided images taken as truth; 1 rejected (not sure) teach nothing" in out
+    (kept,) = result.glob("decisions-*.csv")
+    assert kept.read_bytes() == file.read_bytes() and f"decisions: {kept}" in out
+    before = (result / "audit.csv").read_bytes()
+    code, _, error = lond("audit", *options)
+    assert code == 2 and f"--decisions {kept}" in "".join(error.splitlines())
+    assert (result / "audit.csv").read_bytes() == before
+    assert lond("audit", *options, "--decisions", kept)[0] == 0
+    assert (result / "audit.csv").read_bytes() == before
+
+
 def test_probabilities_from_a_file(tmp_path: Path, lond: Call) -> None:
     random, true = np.random.default_rng(0), np.arange(120) % 3
     given = np.where(np.arange(120) < 6, (true + 1) % 3, true)

@@ -21,13 +21,15 @@ def run(tmp_path: Path) -> Path:
 
 def test_weights_are_written(run: Path, tmp_path: Path, lond: Call) -> None:
     code, out, err = lond("export", run, tmp_path / "out" / "model.safetensors", "--threshold", 0.25)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.splitlines() == ["export: step 1 of 2, reading the run", "export: step 2 of 2, writing"]
     assert "3 classes, threshold 0.25" in out and "outputs" not in out
     assert (tmp_path / "out" / "model.safetensors").is_file()
 
 
 def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call) -> None:
-    code, out, _ = lond("export", run, tmp_path / "model.pt2")
+    code, out, err = lond("export", run, tmp_path / "model.pt2")
+    assert "export: step 2 of 3, tracing the network" in err and "step 3 of 3, writing" in err
     assert code == 0 and "input images: uint8 (batch, 1, 8, 8); decode" in out
     assert "outputs: class, probabilities, foreign_score, p_value, foreign; foreign score: " in out
 

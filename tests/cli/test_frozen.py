@@ -41,6 +41,7 @@ def test_from_images_to_predictions(tmp_path: Path, lond: Call) -> None:
     code, out, err = lond("train", tmp_path / "images", "--frozen", "--out", run, *SMALL)
     assert code == 0, err
     assert "accuracy" in out
+    assert "5 % false alarms, by " in out and "samples that a run trained without them agrees with" in out
     stored = load_run(run).config
     assert (stored.net.backbone, stored.train.epochs, stored.data.frozen.size) == ("features", 9, 16)
     assert stored.data.frozen.backbone == "efficientnet-lite0"
@@ -76,8 +77,9 @@ def test_a_setting_about_the_frozen_network_asks_for_it(tmp_path: Path, lond: Ca
     write_images(tmp_path / "images")
     options = ["--method", "standard", "--epochs", 2, "--set", "net.width=0.25", *SMALL]
     asked = ["--set", "data.frozen.backbone=timm:resnet18", "--set", "data.frozen.cache=elsewhere"]
-    code, _, err = lond("train", tmp_path / "images", "--out", tmp_path / "run", *asked, *options)
+    code, out, err = lond("train", tmp_path / "images", "--out", tmp_path / "run", *asked, *options)
     assert code == 0, err
+    assert "make a coarse threshold" in out or "too few images for a threshold" in out
     stored = load_run(tmp_path / "run").config
     assert (stored.data.frozen.backbone, stored.net.width, stored.train.epochs) == ("timm:resnet18", 0.25, 2)
     assert Path("elsewhere").is_dir() and not Path("runs/features").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lond.progress.events import Event, listening
-from lond.progress.work import LEAST_SECONDS, Work, announce_steps, begin_step, overall, work_here
+from lond.progress.work import LEAST_SECONDS, LONG, Work, announce_steps, begin_step, overall, work_here
 
 
 class Clock:
@@ -55,15 +55,35 @@ def test_costs_tell_how_long_other_steps_take() -> None:
     assert work.seconds_left() == pytest.approx(10), "costs of another number of steps say nothing"
 
 
-def test_the_first_things_done_tell_enough_after_some_seconds() -> None:
+def test_what_comes_before_the_first_things_does_not_count() -> None:
+    """Four seconds to load a network, then one for every hundredth of the images."""
     clock = Clock()
     work = Work("audit", 1, clock=clock)
     work.begin("reading")
-    clock.now = LEAST_SECONDS / 2
+    clock.now = 5
     work.move(0.01)
     assert work.seconds_left() is None
-    clock.now = LEAST_SECONDS
-    assert work.seconds_left() == pytest.approx(99 * LEAST_SECONDS)
+    clock.now = 7
+    work.move(0.03)
+    assert work.seconds_left() is None
+    clock.now = 8
+    work.move(0.04)
+    assert work.seconds_left() == pytest.approx(96)
+
+
+def test_slow_things_tell_after_some_seconds_and_the_first_ones_after_long() -> None:
+    clock = Clock()
+    work = Work("audit", 1, clock=clock)
+    work.begin("reading")
+    clock.now = 1
+    work.move(0.01)
+    clock.now = 1 + LEAST_SECONDS
+    work.move(0.02)
+    assert work.seconds_left() == pytest.approx(98 * LEAST_SECONDS)
+    work.begin("training")
+    clock.now += LONG
+    work.move(0.1)
+    assert work.seconds_left() == pytest.approx(9 * LONG)
 
 
 def test_more_steps_than_announced_and_unknown_numbers() -> None:

@@ -14,10 +14,11 @@ from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.judge.confusions import confusions
 from lond.audit.judge.learn import Learned
 from lond.audit.judge.rates import told_rates
+from lond.audit.own_chances import OwnChances, own_chances
 from lond.audit.places import paths_of
 from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
-from lond.crossfit.chances import DOUBTED_FROM, FOREIGN_FROM, OUTSIDE, WRONG
+from lond.crossfit.chances import DOUBTED_FROM, FOREIGN_FROM
 from lond.crossfit.decided import UNDECIDED
 from lond.frozen.read import ImageFacts
 from lond.types import Samples, Verdict
@@ -71,10 +72,16 @@ class Findings:
                 found.append(Verdict.MISLABELLED if wrong[row] else Verdict.CLEAN)
         return found
 
-    def suggestions(self, at: Tensor, verdicts: list[Verdict]) -> tuple[list[str], list[float]]:
+    def chances(self, at: Tensor) -> OwnChances:
+        """Return how likely every label is wrong and every image foreign; ``at`` is ``own_row``."""
+        truth = None if self.look is None else self.look.truth
+        return own_chances(self.learned.judgement, at, self.samples.labels, truth)
+
+    def suggestions(self, at: Tensor, verdicts: list[Verdict], likely: OwnChances) -> tuple[list[str], list[float]]:
         """Return for every image the likeliest class, "" if it is none, and how likely the verdict is right.
 
-        That is the chance of a foreign image to be foreign, of a clean label to be right, and else of the suggestion.
+        That is the chance of a foreign image to be foreign, of a clean label to be right, and else of the suggestion,
+        which is never likelier than that the given label is wrong.
         """
         judgement, names = self.learned.judgement, self.samples.class_names
         clean, _, foreign = (column.tolist() for column in judgement.chances.unbind(dim=1))
@@ -93,9 +100,11 @@ class Findings:
             elif verdict is Verdict.CLEAN:
                 label, confidence = names[given[place]], clean[row]
             elif verdict is Verdict.MISLABELLED:
-                label, confidence = names[other[row]], sure[row]
+                label, confidence = names[other[row]], likely.of_suggestion(place, sure[row])
             else:
                 label, confidence = names[classes[row]], shares[row] * (1 - foreign[row])
+                if classes[row] != given[place]:
+                    confidence = likely.of_suggestion(place, confidence)
             labels.append(label)
             confidences.append(confidence)
         return labels, confidences
@@ -109,11 +118,14 @@ class Findings:
         near = [named[row] if row >= 0 else () for row in rows]
         # A copy has what was learned of its original, but its own label.
         margins = learned.margins(at.clamp_min(0), self.samples.labels)
-        suggested, confidence = self.suggestions(at, verdicts)
+        likely = self.chances(at)
+        suggested, confidence = self.suggestions(at, verdicts, likely)
         repeated = self.groups.first.tolist()
 
         def readable(values: Tensor) -> tuple[float, ...]:
-            return tuple(value if row >= 0 else math.nan for value, row in zip(values.tolist(), rows, strict=True))
+            # One and the same NaN, so that equal tables compare equal.
+            known = zip(values.tolist(), rows, strict=True)
+            return tuple(value if row >= 0 and value == value else math.nan for value, row in known)
 
         return AuditTable(
             id=ids,
@@ -124,8 +136,8 @@ class Findings:
             confidence=tuple(confidence),
             neighbour_margin=readable(margins[0]),
             negative_margin=readable(margins[1]),
-            wrong_score=readable(learned.judgement.chances[at.clamp_min(0), WRONG]),
-            foreign_score=readable(learned.judgement.chances[at.clamp_min(0), OUTSIDE]),
+            wrong_score=readable(likely.wrong),
+            foreign_score=readable(likely.foreign),
             p_value=(math.nan,) * len(ids),
             duplicate_of=tuple("" if first == place else ids[first] for place, first in enumerate(repeated)),
             reason=tuple(self.facts.unreadable.get(place, "") for place in range(len(ids))),

@@ -6,8 +6,7 @@ import html
 import io
 
 from lond.audit.contents import AuditContents
-from lond.audit.page.columns import sureness
-from lond.audit.page.style import RATES, Rate, class_rates, read_rate, sure_text
+from lond.audit.page.style import RATES, Rate, caption, class_rates, read_rate
 from lond.types import Verdict
 from lond.webpage.parts import asset, data_uri, safe_text
 from lond.webpage.style import VERDICT_STYLES, shown
@@ -15,8 +14,11 @@ from lond.webpage.style import VERDICT_STYLES, shown
 PICTURES = 6
 """Pictures of each verdict."""
 
-SIDE = 96
+SIDE = 144
 """Longest side of a picture, in pixels; the style sheet knows it, too."""
+
+LETTERS = 18
+"""Most letters of a label below a picture, so that its chance has room."""
 
 NOTES = 8
 """Most notes that are listed."""
@@ -141,12 +143,9 @@ def _group(found: AuditContents, verdict: Verdict) -> str:
 def _figure(found: AuditContents, place: int) -> str:
     """Return one picture with its labels, or a frame that says that there is none."""
     table = found.table
-    given, suggested = table.label[place], table.suggested_label[place]
-    lines = [f"<span>{safe_text(given, 30) if given else '(no label)'}</span>"]
-    if suggested and suggested != given:
-        lines.append(f"<span>→ <b>{safe_text(suggested, 30)}</b></span>")
-    sure = sure_text(float(sureness(table.take([place]))[0]), table.verdict[place])
-    lines.append(f'<span class="quiet">{sure or "&nbsp;"}</span>')
+    given, other, said = (html.escape(text) for text in caption(table, place, LETTERS))
+    lines = [f"<span>{given}</span>", *([f"<span>{other}</span>"] if other else [])]
+    lines.append(f'<span class="quiet">{said or "&nbsp;"}</span>')
     name = html.escape(shown(table.id[place], 160))
     picture = _picture(found, place)
     frame = f'<img src="{picture}" alt="">' if picture else '<span class="quiet">no picture</span>'

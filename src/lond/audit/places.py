@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from lond.data.read.files import FilePixels, lies_outside, relative_name
 from lond.data.read.tables import TABLE_SUFFIXES
 from lond.types import Samples
+
+TRIED = 50
+"""Paths of which one must lead to a file."""
 
 
 def folder_of_source(source: object) -> Path | None:
@@ -39,3 +43,11 @@ def paths_of(samples: Samples) -> tuple[str, ...]:
 
 def _below(path: str, root: Path | None) -> str:
     return relative_name(os.path.abspath(path) if root is not None and lies_outside(path, root) else path, root)
+
+
+def address_of_pictures(source: object, paths: Sequence[str]) -> str:
+    """Return the address of the folder that paths start from, as ``file:///...``; "" if they lead to no files in it."""
+    root = folder_of_source(source)
+    if root is None or not any(path and (root / path).is_file() for path in paths[:TRIED]):
+        return ""
+    return root.resolve().as_uri()

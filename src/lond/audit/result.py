@@ -13,12 +13,13 @@ from lond.audit.contents import AuditContents
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
-from lond.audit.places import folder_of_source
+from lond.audit.places import address_of_pictures, folder_of_source
 from lond.audit.saved import (
     PARQUET,
     PARTS,
     SUMMARY,
     TABLE,
+    check_second_look,
     next_commands,
     picture_of_file,
     read_page,
@@ -136,14 +137,20 @@ class Audit(AuditContents):
 
         A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
         installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
+
+        Raises:
+            ConfigError: the folder holds a second look, and this is none.
         """
         folder = Path(folder)
+        if "second_look" not in self.summary:
+            check_second_look(folder)
         folder.mkdir(parents=True, exist_ok=True)
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))
         commands = next_commands(str(folder), self.summary.get("source"))
+        root = address_of_pictures(self.summary.get("source"), self.table.path)
         page = ReviewPage(
-            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands
+            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands, root
         )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]

@@ -263,8 +263,9 @@ def _learn(
 
 
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided, how many of these taught, and where the model for new images lies."""
-    return {"decided": look.decided, "taught": look.taught, "model": "" if folder is None else f"{folder.name}/{MODEL}"}
+    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
+    model = "" if folder is None else f"{folder.name}/{MODEL}"
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
 
 
 def told_probabilities(beside: Beside) -> str:

@@ -20,7 +20,7 @@ from PIL import Image
 from lond.audit.places import folder_of_source
 from lond.audit.table import AuditTable
 from lond.data.images import decode_bytes
-from lond.errors import DataError
+from lond.errors import ConfigError, DataError
 from lond.io.csv_files import printable
 from lond.io.json_files import parse_object, read_json
 
@@ -59,6 +59,32 @@ def audited_folder(table: Path) -> Path | None:
     return folder_of_source(read_json(summary).get("source")) if summary.is_file() else None
 
 
+def kept_decisions(folder: Path, key: str) -> Path:
+    """Return where a folder keeps the decisions of a second look, by the key that its summary names."""
+    return folder / f"decisions-{key}.csv"
+
+
+def check_second_look(folder: Path) -> None:
+    """Check that a folder holds no second look, which an audit without decisions would overwrite.
+
+    Raises:
+        ConfigError: it holds one; the message says how to keep it.
+    """
+    try:
+        look = read_json(folder / SUMMARY).get("second_look")
+    except DataError:
+        return
+    if not isinstance(look, dict):
+        return
+    kept = kept_decisions(folder, str(look.get("key", "")))
+    file = f"--decisions {shlex.quote(str(kept))}" if kept.is_file() else "the same --decisions file"
+    raise ConfigError(
+        f"{folder} holds a second look with {look.get('decided', 'some')} decided image(s), which an audit without "
+        f"decisions would overwrite; give {file} to keep them, or another --out for an audit without them "
+        f"(--cache {shlex.quote(str(folder / 'features'))} spares reading the images again)"
+    )
+
+
 def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     """Return what to run with decisions: another look, and the corrected set; ``SOURCE`` where it is not at hand.
 
@@ -69,7 +95,7 @@ def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     place = shlex.quote(folder)
     audited = shlex.quote(source) if isinstance(source, str) and source and Path(source).exists() else "SOURCE"
     return (
-        f"lond audit {audited} --decisions decisions.csv --out {place}",
+        f"lond audit {audited} --out {place} --decisions decisions.csv",
         f"lond apply {place} --decisions decisions.csv --out corrected --write",
     )
 

@@ -60,12 +60,15 @@ class SecondLook:
         return taught_labels(given, self.truth)
 
     def verdict(self, place: int, label: int) -> Verdict | None:
-        """Return what a person's decision says about the image at a place and its given label; None if nothing."""
+        """Return what a person's decision says about the image at a place and its given label; None if nothing.
+
+        A rejected suggestion says nothing: the audit's own verdict stays, and the table's ``decided`` marks it.
+        """
         truth = int(self.truth[place])
         if truth == NO_CLASS:
             return Verdict.FOREIGN
         if truth == UNDECIDED:
-            return Verdict.CLEAN if self.words[place] == Choice.REJECT and label >= 0 else None
+            return None
         if label < 0:
             return Verdict.UNLABELLED
         return Verdict.CLEAN if truth == label else Verdict.MISLABELLED

@@ -86,6 +86,7 @@ def audit(
     from lond.audit.judge.earlier import usual_extractor
     from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
+    from lond.audit.saved import check_second_look
     from lond.audit.shared_reading import read_own_shard
     from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
@@ -95,6 +96,8 @@ def audit(
     if finetune and from_scratch:
         raise ConfigError("choose one of --finetune and --from-scratch")
     check_place(on, ray_address)
+    if decisions is None:
+        check_second_look(folder)
     beside = TorchrunSpread.here()
     if jobs < 0 or (on == LOCAL and jobs) or (beside and on != LOCAL):
         raise ConfigError("--jobs is for --on ray, and must not be negative; torchrun and --on ray exclude each other")
@@ -136,6 +139,7 @@ def audit(
                 spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
             )
             work.begin("writing the page")
+            _keep_decisions(found, decisions, folder)
             written = found.save(folder, max_page_bytes=settings.max_page_bytes)
     except KeyboardInterrupt:
         say("stopped; the same command goes on with what was read and trained")
@@ -146,16 +150,27 @@ def audit(
     _print_places(found, folder, written[0])
 
 
+def _keep_decisions(found: Audit, decisions: Path | None, folder: Path) -> None:
+    """Copy the decisions of a second look beside it, under a name of its own."""
+    from lond.audit.saved import kept_decisions
+    from lond.io.atomic import write_atomically
+
+    if decisions is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept_decisions(folder, found.summary["second_look"]["key"]), decisions.read_bytes())
+
+
 def _print_places(found: Audit, folder: Path, table: Path) -> None:
     """Say where everything lies, and what comes next."""
     from lond.audit.result import PAGE
-    from lond.audit.saved import next_commands
+    from lond.audit.saved import kept_decisions, next_commands
 
     look = found.summary.get("second_look")
     if look:
         unsure = look["decided"] - look["taught"]
         skipped = f"; {unsure} rejected (not sure) teach nothing" if unsure else ""
         say(f"second look: {look['taught']} decided images taken as truth{skipped}")
+        say(f"decisions: {kept_decisions(folder, look['key'])}")
     model = look["model"] if look else "model"
     say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)

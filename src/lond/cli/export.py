@@ -27,9 +27,11 @@ def export(
     """
     from lond.device import choose_device
     from lond.export import export_run
+    from lond.progress.work import overall
 
     choose_device("cpu", threads)
-    said = export_run(folder, file, threshold=threshold, text=text)
+    with overall("export", lines=True):
+        said = export_run(folder, file, threshold=threshold, text=text)
     size = ", ".join(map(str, said["input"]["shape"]))
     say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']:.4g}")
     if said["outputs"]:

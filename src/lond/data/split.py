@@ -58,3 +58,22 @@ def hold_out(labels: Tensor, share: float, seed: int) -> tuple[Tensor, Tensor]:
             # The small term undoes the float error of products such as 0.29 * 100.
             held[members[: int(share * len(members) + 1e-9)]] = True
     return (~held).nonzero().squeeze(1), held.nonzero().squeeze(1)
+
+
+def even_folds(labels: Tensor, folds: int, seed: int) -> Tensor:
+    """Return the fold ``(N,)`` of each sample, drawn at random with every class spread evenly.
+
+    Args:
+        labels: ``(N,)`` given labels; unlabelled samples are negative.
+        folds: how many.
+        seed: the split's own seed.
+
+    Examples:
+        >>> division = even_folds(torch.tensor([0] * 6 + [1] * 6), folds=3, seed=0)
+        >>> division[:6].sort().values.tolist()
+        [0, 0, 1, 1, 2, 2]
+    """
+    order = torch.randperm(len(labels), generator=generator(seed, "folds"))
+    division = torch.empty(len(labels), dtype=torch.long)
+    division[order[labels[order].argsort(stable=True)]] = torch.arange(len(labels)) % folds
+    return division

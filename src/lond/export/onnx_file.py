@@ -14,6 +14,7 @@ from lond.data.options import optional_import
 from lond.export.describe import LABEL, VERDICT
 from lond.export.graph import CLASS, FOREIGN, PredictionGraph
 from lond.io.atomic import write_atomically
+from lond.progress.work import begin_step
 
 TEXTS = [LABEL, VERDICT]
 """Outputs of text, which follow from numbers by a table of names."""
@@ -34,6 +35,7 @@ def write_onnx(
     """
     onnx = optional_import("onnx", NEEDS_ONNX)
     optional_import("onnxscript", NEEDS_ONNX)
+    begin_step("converting to ONNX")
     with warnings.catch_warnings():
         # About PyTorch's own use of what it deprecates.
         warnings.simplefilter("ignore")
@@ -45,6 +47,7 @@ def write_onnx(
             verbose=False,
         )
     assert converted is not None
+    begin_step("checking and writing")
     model = converted.model_proto
     name_batch(model)
     if LABEL in description["outputs"]:

@@ -15,6 +15,7 @@ from lond.export.describe import describe
 from lond.export.graph import PredictionGraph
 from lond.export.onnx_file import TEXTS, write_onnx
 from lond.io.atomic import write_atomically
+from lond.progress.work import announce_steps, begin_step
 from lond.runs import LoadedRun, load_run
 
 Write = Callable[[PredictionGraph, Path, dict[str, Any]], None]
@@ -52,6 +53,8 @@ def export_run(
     path = Path(path)
     if path.suffix not in FORMATS:
         raise ConfigError(f"{path} must end in one of {', '.join(FORMATS)}, which says what is written")
+    announce_steps(STEPS[path.suffix])
+    begin_step("reading the run")
     run = run if isinstance(run, LoadedRun) else load_run(run)
     graph = PredictionGraph(run, threshold)
     outputs = [] if path.suffix == ".safetensors" else graph.output_names
@@ -63,6 +66,7 @@ def export_run(
 
 def exported_program(graph: PredictionGraph) -> torch.export.ExportedProgram:
     """Return the graph as ``torch.export`` sees it, for any number of images at a time."""
+    begin_step("tracing the network")
     batch = torch.export.Dim("batch", min=1)
     with torch.no_grad():
         return torch.export.export(graph, (graph.takes.example(),), dynamic_shapes=({0: batch},))
@@ -71,6 +75,7 @@ def exported_program(graph: PredictionGraph) -> torch.export.ExportedProgram:
 def write_program(graph: PredictionGraph, path: Path, description: dict[str, Any]) -> None:
     """Write the graph for ``torch.export.load``, with its description in the extra file "lond"."""
     program = exported_program(graph)
+    begin_step("writing")
 
     def save(place: Path) -> None:
         # By its handle, as PyTorch warns about names that do not end in .pt2.
@@ -82,6 +87,7 @@ def write_program(graph: PredictionGraph, path: Path, description: dict[str, Any
 
 def write_weights(graph: PredictionGraph, path: Path, description: dict[str, Any]) -> None:
     """Write parameters and buffers by their names in the method, with the description in the header."""
+    begin_step("writing")
     tensors = {name: tensor.contiguous().clone() for name, tensor in graph.method.state_dict().items()}
     metadata = {"format": "pt", KEY: json.dumps(description)}
     write_atomically(path, lambda place: save_file(tensors, place, metadata=metadata))
@@ -94,3 +100,6 @@ def write_onnx_file(graph: PredictionGraph, path: Path, description: dict[str, A
 
 FORMATS: dict[str, Write] = {".onnx": write_onnx_file, ".pt2": write_program, ".safetensors": write_weights}
 """Ending of a file -> how it is written: a graph for ONNX runtimes, a program for PyTorch, weights by name."""
+
+STEPS = {".onnx": 4, ".pt2": 3, ".safetensors": 2}
+"""Ending of a file -> steps that are told while it is written."""

@@ -87,6 +87,8 @@ class Method(nn.Module, ABC):
     defaults of the settings, and everything else as the preset says."""
     cost: ClassVar[Cost | None] = None
     """What it costs, measured against plain cross-entropy; None: unknown, and estimates of the time say "at least"."""
+    quick_on_features: ClassVar[bool] = False
+    """Whether training on features of a frozen network takes seconds, so that a run may be trained several times."""
 
     partition: Partition | None = None
     """The latest verdict on the training samples, if the method judges them."""

@@ -12,10 +12,14 @@ from lond.progress.display import shown
 from lond.progress.events import Event, Listener, tell
 
 LEAST_SHARE = 0.03
-"""Share of a step that must be done before it tells how long it will take, ..."""
+"""Share of a step that must be done after its first things before it tells how long it will take, ..."""
 
 LEAST_SECONDS = 5.0
-"""... unless it has gone on for so long: the first things done then tell enough."""
+"""... unless it has gone on for so long since then."""
+
+MUCH, LONG = 0.5, 60.0
+"""Share of a step, or seconds, from which on its first things alone tell. They take longer than others, as networks are
+loaded and files opened meanwhile."""
 
 Progress = Callable[[int, int], None]
 """Called with (things done, things in all)."""
@@ -36,6 +40,7 @@ class Work:
         self._clock = clock
         self._step, self._name, self._share = 0, "", 0.0
         self._begun = clock()
+        self._first: tuple[float, float] | None = None
         self._lengths: list[tuple[str, float]] = []
         self._costs: tuple[float, ...] = ()
 
@@ -50,6 +55,7 @@ class Work:
         if self._step:
             self._lengths.append((self._name, now - self._begun))
         self._step, self._name, self._share, self._begun = self._step + 1, name, 0.0, now
+        self._first = None
         if self.steps:
             self.steps = max(self.steps, self._step)
         self._tell("")
@@ -57,6 +63,8 @@ class Work:
     def move(self, share: float, detail: str = "") -> None:
         """Say how much of the step is done."""
         self._share = min(1.0, max(0.0, share))
+        if self._first is None and self._share:
+            self._first = self._share, self._clock()
         self._tell(detail)
 
     def record(self, record: dict[str, Any]) -> None:
@@ -74,16 +82,27 @@ class Work:
         The current step goes on at its pace. Each further one is taken to last as long as its announced cost says, or,
         without costs, as the finished steps of the same name did on average, or as the current one.
         """
-        spent = self._clock() - self._begun
-        if not self.steps or not self._share or (self._share < LEAST_SHARE and spent < LEAST_SECONDS):
+        whole = self._seconds_of_step()
+        if whole is None:
             return None
-        whole = spent / self._share
+        left = whole * (1 - self._share)
         if len(self._costs) == self.steps:
             pace = whole / self._costs[self._step - 1]
-            return whole - spent + pace * sum(self._costs[self._step :])
+            return left + pace * sum(self._costs[self._step :])
         same = [length for name, length in self._lengths if name == self._name]
         usual = (sum(same) + whole) / (len(same) + 1)
-        return whole - spent + (self.steps - self._step) * usual
+        return left + (self.steps - self._step) * usual
+
+    def _seconds_of_step(self) -> float | None:
+        """Return how long the current step takes at its pace, without what came before its first things were done."""
+        if not self.steps or self._first is None:
+            return None
+        (share, then), now = self._first, self._clock()
+        more = self._share - share
+        if more > 0 and (more >= LEAST_SHARE or now - then >= LEAST_SECONDS):
+            return (now - then) / more
+        spent = now - self._begun
+        return spent / self._share if self._share >= MUCH or spent >= LONG else None
 
     def _tell(self, detail: str, record: dict[str, Any] | None = None) -> None:
         left = self.seconds_left()

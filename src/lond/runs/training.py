@@ -16,6 +16,7 @@ from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.io.json_files import write_json
 from lond.methods import Method
+from lond.progress.work import announce_steps
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
 from lond.runs.data import check_trainable, divide, load_data, shape_of
@@ -33,6 +34,7 @@ from lond.runs.folder import (
     run_identity,
 )
 from lond.runs.image_tables import judge_samples, verdict_columns
+from lond.runs.out_of_fold import OUT_OF_FOLD, needs_folds, out_of_fold_calibration
 from lond.runs.run_detector import OWN, OWN_SCORE, RunDetector
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
@@ -61,7 +63,8 @@ def train_run(
         >>> 0 <= result.metrics["accuracy"] <= 1
         True
 
-    ``detector`` gives the score that images are called foreign by; "own" is the method's.
+    ``detector`` gives the score that images are called foreign by; "own" is the method's. Where a method that is quick
+    on features would hold out only a few images, its threshold comes from runs on parts of them (``runs.out_of_fold``).
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -69,8 +72,24 @@ def train_run(
     folder = Path(folder)
     claim(folder, config)
     samples, test, noise = load_data(config, runtime_settings, show_progress=show_progress)
+    calibration = None
+    if needs_folds(config, samples, runtime_settings, detector):
+        announce_steps(3 if config.data.frozen.backbone else 2)
+
+        def train(part: RunConfig, learned: Samples) -> LoadedRun:
+            return train_samples(part, learned, None, None, runtime_settings, show_progress=False).run
+
+        calibration = out_of_fold_calibration(config, samples, FALSE_ALARM_RATE, train, show_progress=show_progress)
     trained = train_samples(
-        config, samples, test, folder, runtime_settings, noise=noise, detector=detector, show_progress=show_progress
+        config,
+        samples,
+        test,
+        folder,
+        runtime_settings,
+        noise=noise,
+        calibration=calibration,
+        detector=detector,
+        show_progress=show_progress,
     )
     return trained.result
 
@@ -177,7 +196,7 @@ def _machine(folder: Path, runtime: Runtime) -> dict[str, Any]:
 def _checked_calibration(folder: Path) -> Calibration | None:
     """Return the calibration of a finished run if it was made on checked images: training again must not undo it."""
     calibration = load_calibration(folder)
-    return None if calibration is None or calibration.source in (HELD_OUT, IN_TRAINING) else calibration
+    return None if calibration is None or calibration.source in (HELD_OUT, IN_TRAINING, OUT_OF_FOLD) else calibration
 
 
 @dataclass(frozen=True)
@@ -227,6 +246,7 @@ def _trained(
         "metrics": result.metrics,
         "threshold": threshold,
         "threshold_from": None if calibration is None else calibration.source,
+        "threshold_images": 0 if calibration is None else len(calibration.known_scores),
         "false_alarm_rate": false_alarm_rate if calibration is None else calibration.false_alarm_rate,
         "seconds_an_epoch": sum(seconds) / len(seconds),
     }

@@ -251,7 +251,7 @@ def test_foreign_images_show_their_p_value(visit: Any, tmp_path: Path) -> None:
     assert numbers == ["p < 0.001", "97 %", "p 0.08", "–"]
     labels = seen.tiles()
     assert "as high a score in less than 0.1 % of known images" in labels[0]
-    assert "confidence of the suggested label 97.0 %" in labels[1]
+    assert "chance of the suggested label 97.0 %" in labels[1]
     assert "p 0.08: as high a score in 8 % of known images" in labels[2]
     assert "as high a score in 8 %" in seen.page.get_attribute('.tile[aria-posinset="3"] .main', "title")
     seen.choose(2)

@@ -125,7 +125,7 @@ def test_decisions_come_first_and_lead_to_the_next_commands(seen: Any) -> None:
     assert [row["new_label"] for row in rows] == ["cat"] * 5 + [""]
     seen.page.click("#open-decisions")
     assert seen.page.locator("#decisions .solid").get_attribute("id") == "download-decided"
-    assert "lond audit SOURCE --decisions decisions.csv" in seen.text(".commands")
+    assert "lond audit SOURCE --out audit --decisions decisions.csv" in seen.text("#next-steps")
     with seen.page.expect_download() as waiting:
         seen.page.click("#download-decided")
     assert waiting.value.suggested_filename == "decisions.csv"
@@ -174,19 +174,23 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
     seen.page.select_option("#sort", "path")
     tiles = [f'.tile[aria-posinset="{place}"] .caption' for place in range(1, 7)]
     captions = [" ".join(seen.text(tile).split()) for tile in tiles]
-    alike, between = "cat → dog 20 % ▲ wrong/foreign 85 %", "cat → dog 40 % ▲ mislabelled 46 %"
+    alike, between = "cat → dog 20 % ▲ perhaps foreign 55 %", "cat → dog 40 % ▲ perhaps wrong 46 %"
     assert set(captions) == {
         *(alike, between, "cat → dog 70 % ▲ mislabelled 90 %", "cat → foreign ■ foreign 80 %"),
         *("no label → dog 60 % ✚ unlabelled", "cat ● clean 90 %"),
     }
     for caption, words in (
-        (alike, "Not called foreign: that takes 65 %."),
-        (between, "wrong with more than 45 %, foreign aside: 46.9 %"),
+        (alike, "Foreign is likelier, but is called so only from 65 % on."),
+        (between, "its label is wrong with 46.9 %; that takes 45 %"),
     ):
         seen.choose(captions.index(caption))
         assert words in seen.text("#detail")
+        assert words in seen.page.get_attribute(".tile.current .main", "title")
+    buttons = f'.tile[aria-posinset="{captions.index(alike) + 1}"] .quick'
+    assert seen.page.locator(buttons).inner_text().split() == ["dog", "foreign"]
     seen.choose(captions.index("cat → dog 70 % ▲ mislabelled 90 %"))
-    assert "Called mislabelled because" not in seen.text("#detail") and "Not called" not in seen.text("#detail")
+    text = seen.text("#detail")
+    assert "Called mislabelled because" not in text and "Foreign is likelier" not in text
 
 
 def test_more_foreign_images_than_are_called_so_lead_to_the_likeliest(visit: Any, tmp_path: Path) -> None:
@@ -221,9 +225,9 @@ def test_commands_name_what_was_audited(visit: Any, tmp_path: Path) -> None:
     page = replace(few(), commands=next_commands("out/my audit", str(folder)))
     seen = visit(written(tmp_path, page))
     seen.page.click("#open-decisions")
-    lines = seen.page.evaluate("document.querySelector('#commands').textContent").split("\n")
+    lines = seen.page.evaluate("[...document.querySelectorAll('.commands')].map((line) => line.textContent)")
     assert lines == [
-        f"lond audit '{folder}' --decisions decisions.csv --out 'out/my audit'",
+        f"lond audit '{folder}' --out 'out/my audit' --decisions decisions.csv",
         "lond apply 'out/my audit' --decisions decisions.csv --out corrected --write",
     ]
     assert seen.page.locator("#source-note").is_hidden()

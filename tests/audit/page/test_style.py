@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from audit.result_samples import one_image
 
-from lond.audit.page.style import RATES, Rate, class_rates, read_rate, sure_text
+from lond.audit.page.style import RATES, Rate, caption, chance_text, class_rates, read_rate
 from lond.types import Verdict
 
 
 def test_certainty_is_never_rounded_up_to() -> None:
-    assert [sure_text(share) for share in (0.5, 0.999, 1.0, math.nan)] == ["50 %", "99 %", "100 %", ""]
-    assert [sure_text(share, "foreign") for share in (0.923, 0.9996, math.nan)] == ["p 0.077", "p 0.0004", ""]
+    assert [chance_text(share) for share in (0.5, 0.999, 1.0, math.nan)] == ["50 %", "99 %", "100 %", ""]
+
+
+def test_every_percentage_is_the_chance_of_the_words_before_it() -> None:
+    def told(verdict: str, **changes: Any) -> tuple[str, str, str]:
+        table = one_image(verdict).table
+        return caption(replace(table, **{name: (value,) for name, value in changes.items()}), 0)
+
+    assert told("mislabelled", confidence=0.6, wrong_score=0.8) == ("cat", "→ dog 60 %", "label wrong 80 %")
+    assert told("mislabelled", confidence=0.6) == ("cat", "→ dog 60 %", "")
+    assert told("foreign", confidence=0.92, suggested_label="") == ("cat", "", "foreign 92 %")
+    assert told("foreign", confidence=0.92, suggested_label="", p_value=0.077) == ("cat", "", "p 0.077")
+    assert told("clean", confidence=0.9, suggested_label="cat") == ("cat", "", "label right 90 %")
+    assert told("unlabelled", confidence=0.7, label="") == ("(no label)", "→ dog 70 %", "")
+    assert told("unreadable", suggested_label="") == ("cat", "", "")
 
 
 def test_a_rate_is_told_with_its_interval() -> None:

@@ -31,6 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 
+REJECTED = "a person rejected the verdict"
+
 CALLED_FOREIGN = 0.65
 """Chance to be foreign from which on an audit calls an image so."""
 
@@ -227,7 +229,7 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     if decision.choice == Choice.KEEP:
         return _image(row, Action.KEEP, "a person confirmed the label")
     if decision.choice == Choice.REJECT:
-        return _image(row, Action.KEEP, "a person rejected the verdict")
+        return _image(row, Action.KEEP, REJECTED)
     # What was accepted is what the person saw, even if the table was made anew since.
     verdict = decision.verdict or row["verdict"]
     suggested = decision.suggested_label if decision.verdict else decision.suggested_label or row["suggested_label"]
@@ -242,6 +244,8 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
 
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
+    if row["decided"] == Choice.REJECT and verdict != Verdict.UNREADABLE:
+        return _image(row, Action.KEEP, REJECTED)
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
     if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
         return _image(row, Action.LEAVE_OUT, f"perhaps foreign (chance at least {rules.min_foreign:g})")

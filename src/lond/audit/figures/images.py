@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from lond.audit.contents import AuditContents
 from lond.audit.figures.canvas import LINE, NAMES, QUIET, AuditFigure, canvas, say
 from lond.audit.figures.classes import plot_confusions, plot_rates
-from lond.audit.page.columns import sureness
-from lond.audit.page.style import sure_text
+from lond.audit.page.style import caption
 from lond.types import Verdict
 from lond.webpage.style import VERDICT_STYLES, shown
 
@@ -136,21 +135,20 @@ def plot_gallery(found: AuditContents, places: list[int], title: str, *, columns
     """Draw the pictures at some places of the table, each with its labels and how sure the audit is."""
     columns = max(1, min(columns, len(places)))
     rows = max(1, math.ceil(len(places) / columns))
-    with canvas(max(3.2, 1.5 * columns), 1.85 * rows + 0.35) as figure:
+    with canvas(max(3.2, 1.5 * columns), 2.0 * rows + 0.35) as figure:
         figure.suptitle(shown(title, 100), x=0.01, ha="left", fontsize=9, fontweight="bold", **NAMES)
         if not places:
             say(figure.subplots(), "there is no such image")
             return figure
-        sure = sureness(found.table)
         axes = figure.subplots(rows, columns, squeeze=False).flat
         for axis, place in zip(axes, places, strict=False):
-            _picture(axis, found, place, float(sure[place]))
+            _picture(axis, found, place)
         for axis in list(figure.axes)[len(places) :]:
             axis.set_axis_off()
         return figure
 
 
-def _picture(axis: Any, found: AuditContents, place: int, sure: float) -> None:
+def _picture(axis: Any, found: AuditContents, place: int) -> None:
     picture = found.picture(place)
     axis.set(xticks=[], yticks=[])
     if picture is None:
@@ -165,11 +163,7 @@ def _picture(axis: Any, found: AuditContents, place: int, sure: float) -> None:
     style = VERDICT_STYLES[Verdict(found.table.verdict[place])]
     for spine in axis.spines.values():
         spine.set(visible=True, color=style.colour, linewidth=1.6)
-    given, suggested = found.table.label[place], found.table.suggested_label[place]
-    lines = [shown(given, 24) if given else "(no label)", sure_text(sure, found.table.verdict[place])]
-    if suggested and suggested != given:
-        lines.insert(1, f"→ {shown(suggested, 24)}")
-    axis.set_xlabel("\n".join(line for line in lines if line), fontsize=7, **NAMES)
+    axis.set_xlabel("\n".join(line for line in caption(found.table, place, 24) if line), fontsize=7, **NAMES)
 
 
 def _rows(found: AuditContents) -> dict[Verdict, NDArray[np.intp]]:

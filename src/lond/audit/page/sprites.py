@@ -18,8 +18,8 @@ SIDES = (192, 128, 96, 64, 48, 32)
 """Longest sides of a thumbnail that are tried, in pixels; multiples of a codec's block, so that cells do not blend."""
 
 USUAL_SIDE = 96
-LARGE_BUDGET = 12_000_000
-"""Bytes that thumbnails larger than ``USUAL_SIDE`` may take: a page of a small set stays quick to open and to send."""
+LARGE_BUDGET = 30_000_000
+"""Bytes that thumbnails larger than ``USUAL_SIDE`` may take: they are easier to judge by, but slower to open."""
 
 COLUMNS = 16
 """Thumbnails in a row of a sheet, and rows in a full sheet."""

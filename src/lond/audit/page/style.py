@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lond.audit.table import AuditTable
 from lond.types import Verdict
+from lond.webpage.style import shown
 
 RATES = {"wrong": ("wrong labels", Verdict.MISLABELLED), "foreign": ("foreign images", Verdict.FOREIGN)}
 """Estimated rate in a summary -> what it is a share of, and the verdict whose style it has."""
@@ -16,16 +18,32 @@ OLDER = {"wrong": "closed", "foreign": "open"}
 """Name of a rate -> its name in summaries of version 0.1."""
 
 
-def sure_text(share: float, verdict: str = "") -> str:
-    """Return how sure the audit is, in percent, never rounded up to certainty; "" if that is not known.
+def chance_text(share: float) -> str:
+    """Return a chance in percent, never rounded up to certainty; "" if it is not known."""
+    return f"{100 if share >= 1 else min(99, round(100 * share))} %" if math.isfinite(share) else ""
 
-    Of a foreign image only the p-value, one minus the share, is known: how many known images score as high.
+
+def caption(table: AuditTable, place: int, most: int = 30) -> tuple[str, str, str]:
+    """Return what stands below the picture of a row: its label, the other one suggested, and the verdict's chance.
+
+    Every percentage is the chance of the words before it, as on the cards of the page. The last two may be "".
+
+    Args:
+        table: the audit's table.
+        place: row.
+        most: characters of a label.
     """
-    if not math.isfinite(share):
-        return ""
-    if verdict == Verdict.FOREIGN:
-        return f"p {1 - share:.2g}"
-    return f"{100 if share >= 1 else min(99, round(100 * share))} %"
+    given, suggested, verdict = table.label[place], table.suggested_label[place], table.verdict[place]
+    sure, wrong, p_value = table.confidence[place], table.wrong_score[place], table.p_value[place]
+    # Audits of version 0.1 have a p-value in place of the chance to be foreign.
+    foreign = f"foreign {chance_text(sure)}" if math.isnan(p_value) else f"p {p_value:.2g}"
+    said = {
+        Verdict.FOREIGN: foreign,
+        Verdict.CLEAN: f"label right {chance_text(sure)}",
+        Verdict.MISLABELLED: "" if math.isnan(wrong) else f"label wrong {chance_text(wrong)}",
+    }
+    other = f"→ {shown(suggested, most)} {chance_text(sure)}" if suggested and suggested != given else ""
+    return shown(given, most) if given else "(no label)", other.rstrip(), said.get(Verdict(verdict), "").rstrip()
 
 
 @dataclass(frozen=True)

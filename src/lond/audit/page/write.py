@@ -49,10 +49,12 @@ class ReviewPage:
     positions: list[tuple[float, float]] | None
     thumbnails: Callable[[int], Image.Image | None]
     commands: tuple[str, ...] = (
-        "lond audit SOURCE --decisions decisions.csv",
+        "lond audit SOURCE --out audit --decisions decisions.csv",
         "lond apply audit --decisions decisions.csv --out corrected --write",
     )
     """What to run with decisions."""
+    root: str = ""
+    """Address of the folder that the table's paths start from (``file:///...``), for links to pictures; "": none."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def _payload(page: ReviewPage, max_bytes: int) -> dict[str, Any]:
         "positions": None if page.positions is None else encode_positions(page.positions),
         "summary": page.summary,
         "commands": list(page.commands),
+        "root": page.root,
         "bounds": {"bytes": max_bytes, "sides": list(SIDES)},
     }
 

@@ -93,7 +93,7 @@ function strength(row) {
 }
 function ofWhat(row) {
   if (verdict[row] === FOREIGN) return "chance of being foreign";
-  return verdict[row] === CLEAN ? "chance that the label is right" : "confidence of the suggested label";
+  return verdict[row] === CLEAN ? "chance that the label is right" : "chance of the suggested label";
 }
 function strengthInWords(row) {
   if (!Number.isFinite(scores.sureness[row])) return "";
@@ -115,24 +115,30 @@ function perhaps(row) {
     .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
   return likeliest || ["perhaps clean", confidence[row]];
 }
+// Whether the audit tells chances of this image; without a label there is none that the label is wrong.
+const isJudged = (row) => hasChances(row) && Number.isFinite(scores.foreign_score[row]);
+const isWithoutLabel = (row) => isJudged(row) && given[row] === NONE;
 // The three chances of an image, which sum to one: [right, wrong, foreign]; null where the audit gives none.
 function chancesOf(row) {
   const { foreign_score: foreign, wrong_score: wrong } = scores;
-  if (!hasChances(row) || !Number.isFinite(foreign[row] + wrong[row])) return null;
+  if (!isJudged(row) || given[row] === NONE || !Number.isFinite(wrong[row])) return null;
   return [Math.max(0, 1 - wrong[row] - foreign[row]), wrong[row], foreign[row]];
 }
+// Called mislabelled, because it is not sure enough to be called foreign, which is likelier.
+const isPerhapsForeign = (row) => { const chances = chancesOf(row); return verdict[row] === MISLABELLED && !decidedBefore(row) && chances !== null && chances[2] > chances[1]; };
 // What a card says besides the labels: words, and the chance that exactly these words are true (null: it has none).
 function told(row) {
   const found = perhaps(row);
   const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
   const chances = chancesOf(row);
   if (found) return found;
-  if (verdict[row] === MISLABELLED && chances) return chances[2] > chances[1] ? ["wrong/foreign", chances[1] + chances[2]] : [words, chances[1]];
-  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || !chances ? scores.sureness[row] : null];
+  // A verdict that is not the likeliest, or likelier wrong than right, says so in its words.
+  if (verdict[row] === MISLABELLED && chances) return isPerhapsForeign(row) ? ["perhaps foreign", chances[2]] : [chances[1] < 0.5 ? "perhaps wrong" : words, chances[1]];
+  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
 }
 const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 // The chance of the suggested label to be the true one; NaN where the verdict is about the given label.
-const chanceOfSuggestion = (row) => (chancesOf(row) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
+const chanceOfSuggestion = (row) => ((chancesOf(row) || isWithoutLabel(row)) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
 // Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
 function whyCalled(row) {
   const chances = chancesOf(row);
@@ -140,8 +146,8 @@ function whyCalled(row) {
   const [right, wrong, foreign] = chances;
   const fromForeign = percent(summary.threshold ?? 0.65);
   const fromWrong = percent(summary.wrong_threshold ?? 0.45);
-  if (verdict[row] === MISLABELLED && foreign > wrong) return `Not called foreign: that takes ${fromForeign}. Of the rest, the label is wrong with ${sure(wrong / (wrong + right))}; mislabelled takes ${fromWrong}.`;
-  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because the label is wrong with more than ${fromWrong}, foreign aside: ${sure(wrong / (wrong + right))}.`;
+  if (verdict[row] === MISLABELLED && foreign > wrong) return `Foreign is likelier, but is called so only from ${fromForeign} on. If the image is not foreign, its label is wrong with ${sure(wrong / (wrong + right))}; mislabelled takes ${fromWrong}.`;
+  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because, if the image is not foreign, its label is wrong with ${sure(wrong / (wrong + right))}; that takes ${fromWrong}.`;
   if (isUnsureClean[row]) return `Called clean because no other verdict reaches its limit: foreign takes ${fromForeign}, mislabelled ${fromWrong} of what is not foreign.`;
   return "";
 }

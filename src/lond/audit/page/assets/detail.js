@@ -49,7 +49,7 @@ function scoreTable(row) {
   const body = make("tbody");
   for (const [name, [title, means]] of Object.entries(SCORE_NAMES)) {
     if (name === "p_value" && hasChances(row)) continue;
-    body.append(make("tr", {}, make("th", { scope: "row" }, term(title), make("small", { text: name === "confidence" ? ofWhat(row).replace("confidence ", "") : means })), make("td", { text: scoreText(name, row) })));
+    body.append(make("tr", {}, make("th", { scope: "row" }, term(title), make("small", { text: name === "confidence" ? ofWhat(row) : means })), make("td", { text: scoreText(name, row) })));
   }
   return make("table", { class: "scores" }, make("caption", { class: "hidden", text: "Scores" }), body);
 }
@@ -61,9 +61,9 @@ function verdictLine(row) {
   const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
-    make("span", { text: isUnsureClean[row] ? toldInWords(row) : styleOf(verdictOf(row)).means }));
+    make("span", { text: isUnsureClean[row] || isPerhapsForeign(row) ? toldInWords(row) : styleOf(verdictOf(row)).means }));
   if (isJudgedByP(row)) verdictText.append(make("span", { class: "number", text: strength(row), title: strengthInWords(row) }));
-  if (Number.isFinite(chanceOfSuggestion(row))) labelsLine.append(make("small", { text: ` ${strengthInWords(row)}` }));
+  if (Number.isFinite(chanceOfSuggestion(row))) labelsLine.append(make("small", { text: ` ${sure(chanceOfSuggestion(row))}`, title: ofWhat(row) }));
   const why = whyCalled(row);
   return [verdictText, labelsLine, ...chanceParts(row), ...(why ? [make("p", { class: "small", text: why })] : [])];
 }
@@ -108,6 +108,7 @@ function renderDetail() {
       make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
     make("div", { class: "look" }, thumbnail(row, 320)),
+    pictureLink(row) ?? "",
     ...verdictLine(row),
     make("p", { class: "decision", text: decisionText(row) }),
     actionButtons(row),
@@ -119,6 +120,18 @@ function renderDetail() {
     part("Scores", scoreTable(row)),
     part("File", make("p", { class: "path", dir: "auto", text: show(pathOf(row), 5000) }),
       ...(idOf(row) === pathOf(row) ? [] : [make("p", { class: "path quiet", dir: "auto", text: `id ${show(idOf(row), 5000)}` })])));
+}
+
+// Where the picture itself lies, if the page was opened from a disk that may hold it.
+function addressOf(row) {
+  const path = pathOf(row);
+  const parts = path.split("/");
+  if (!payload.root || location.protocol !== "file:" || parts[0] === "" || parts.includes("..") || /\p{Cs}/u.test(path)) return "";
+  return `${payload.root}/${parts.map(encodeURIComponent).join("/")}`;
+}
+function pictureLink(row) {
+  const address = addressOf(row);
+  return address ? make("a", { class: "small", id: "open-picture", href: address, target: "_blank", rel: "noopener noreferrer", text: "Open the picture in full size" }) : null;
 }
 
 function closeDetail() {

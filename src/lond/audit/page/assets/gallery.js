@@ -14,7 +14,7 @@ let placeOfRow = new Int32Array(N).fill(NONE);
 
 function measure() {
   const width = Math.max(120, board.clientWidth - 2 * GAP);
-  const wanted = width < 420 ? 124 : 150;
+  const wanted = width < 420 ? 124 : 168;
   const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
   const side = Math.floor((width + GAP) / columnsThatFit - GAP);
   let y = GAP;
@@ -106,7 +106,7 @@ function tileLabel(row) {
 
 // The other answer than accepting: what a card says the image may be; else, to a verdict that doubts the label, that it is right.
 function codeOfNo(row) {
-  const [words] = perhaps(row) || [""];
+  const [words] = perhaps(row) || (isPerhapsForeign(row) ? told(row) : [""]);
   if (words === "perhaps foreign") return MARK_FOREIGN;
   if (words === "perhaps wrong") return RELABEL;
   return given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT;
@@ -140,7 +140,7 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), toldInWords(row), strengthInWords(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), toldInWords(row), strengthInWords(row), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
   const [fact, chance] = told(row);
   // Every percentage is the chance of the word before it.
   const suggestion = chanceOfSuggestion(row);
@@ -150,7 +150,7 @@ function makeTile(place) {
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "to" }, "→ ", make("bdi", { text: to })) : null, likely),
+        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
         make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
     make("span", { class: "stamp" }));

@@ -30,9 +30,22 @@ function verdictCards() {
     cards.append(make("button", { class: "card", "data-verdict": name, onclick: () => review({ verdicts: new Set([code]) }) },
       make("span", { class: "card-name" }, markOf(name), make("b", { text: show(name) })),
       make("span", { class: "card-number", text: number.format(tally(code)) }),
-      make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" })));
+      make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" }),
+      make("span", { class: "card-note", hidden: true })));
   }
   return [strip, cards];
+}
+
+// A rejected verdict still counts as what the audit says, so the cards tell how many of theirs were rejected.
+function showRejected() {
+  const rejected = new Uint32Array(verdictNames.length);
+  for (let row = 0; row < N; row += 1) if (decisions[row] === REJECT) rejected[verdict[row]] += 1;
+  for (const card of document.querySelectorAll(".card")) {
+    const images = rejected[verdictNames.indexOf(card.dataset.verdict)];
+    const note = card.querySelector(".card-note");
+    note.hidden = !images;
+    note.textContent = images ? `${number.format(images)} rejected by you: ${images === 1 ? "stays as it is" : "stay as they are"}` : "";
+  }
 }
 
 // What is odd about pictures; apart from the verdicts, because it is no judgement of the label.
@@ -150,6 +163,8 @@ function setUpOverview() {
     textList("Problems", "Rows that could not be used.", problems),
     textList("Leaks", "The same picture in sets that should be apart.", asList(summary.leaks).map(plain)),
   ].filter(Boolean));
+  showRejected();
+  on("decided", showRejected);
 }
 
 function aboutLines() {

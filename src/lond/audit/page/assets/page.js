@@ -47,13 +47,21 @@ function setUpTabs() {
   });
 }
 
+// How many images got which decision; together they are all decided images.
+const TALLY_WORDS = ["only said not to be a copy", "accepted", "rejected (not sure; left as is)", "given another label", "marked foreign", "label kept"];
+function tallyOfDecisions() {
+  const tally = new Uint32Array(CODES.length);
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[decisions[row]] += 1;
+  return [ACCEPT, KEEP, RELABEL, MARK_FOREIGN, REJECT, 0].filter((code) => tally[code]).map((code) => `${number.format(tally[code])} ${TALLY_WORDS[code]}`).join(", ");
+}
+
 function showProgress() {
   $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
   $("progress-text").title = `${DOUBTS_MEAN} Decisions on other images count under Decisions.`;
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}.` : "You have decided on no image yet.";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}: ${tallyOfDecisions()}.` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 
@@ -134,10 +142,14 @@ function describeBulk() {
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
 
+const NEXT_STEPS = ["Judge all images again with your decisions:", "Or write the corrected set:"];
+
 // An option and its value stay on one line.
 function showCommands() {
-  const lines = payload.commands.map((text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part])));
-  $("commands").replaceChildren(...lines.flatMap((parts, at) => (at ? ["\n", ...parts] : parts)));
+  const parts = (text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part]));
+  $("next-steps").replaceChildren(...payload.commands.flatMap((text, at) => [
+    make("p", { class: "next", text: NEXT_STEPS[at] ?? "" }),
+    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text))]));
   $("source-note").hidden = !payload.commands.some((text) => text.includes(" SOURCE"));
 }
 
@@ -191,7 +203,8 @@ function countOfClasses() {
 
 function start() {
   $("title").textContent = show(payload.title, 200);
-  $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}`;
+  const before = hasDecidedBefore ? " · second look" : "";
+  $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}${before}`;
   // Only narrow screens can fold the filters away.
   const narrow = window.matchMedia("(max-width: 760px)");
   const fold = () => { $("filters").open = !narrow.matches; };

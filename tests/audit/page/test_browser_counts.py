@@ -1,0 +1,76 @@
+"""Counts and chances that must fit together on the page: rejected verdicts, and images without a label."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit.page.page_samples import make_page
+from audit.page.page_visits import written
+from audit.page.test_browser_choices import few
+
+pytestmark = pytest.mark.slow
+
+
+def test_rejected_verdicts_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: Path) -> None:
+    page = make_page(80)
+    wrong = [row for row, verdict in enumerate(page.table.verdict) if verdict == "mislabelled"][:2]
+    words = tuple("reject" if row in wrong else "" for row in range(80))
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, decided=words))), "overview")
+    card = '.card[data-verdict="mislabelled"]'
+    assert seen.text(f"{card} .card-number") == str(page.table.verdict.count("mislabelled"))
+    assert seen.text("#subtitle").endswith("second look")
+    assert seen.text(f"{card} .card-note") == "2 rejected by you: stay as they are"
+    assert not seen.page.is_visible('.card[data-verdict="clean"] .card-note')
+    seen.page.click("#open-decisions")
+    assert seen.text("#decisions-text") == "You have decided on 2 images: 2 rejected (not sure; left as is)."
+    seen.page.click("#clear")
+    assert not seen.page.is_visible(f"{card} .card-note")
+    assert seen.text("#progress-text").startswith("0 of")
+
+
+def test_the_tally_of_decisions_adds_up(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    for place, key in enumerate("argfa"):
+        seen.choose(place)
+        seen.page.keyboard.press(key)
+    seen.page.click("#open-decisions")
+    assert seen.text("#decisions-text") == (
+        "You have decided on 5 images: 2 accepted, 1 label kept, 1 marked foreign, 1 rejected (not sure; left as is)."
+    )
+
+
+def test_an_image_without_a_label_has_no_chance_of_a_wrong_one(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    verdict = ("unlabelled", *page.table.verdict[1:])
+    changes = {"label": ("", *page.table.label[1:]), "wrong_score": (math.nan, *page.table.wrong_score[1:])}
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, verdict=verdict, **changes))))
+    seen.page.click("#show-all")
+    tile = next(place for place, label in enumerate(seen.tiles()) if "unlabelled" in label)
+    card = f'.tile[aria-posinset="{tile + 1}"]'
+    assert " ".join(seen.text(f"{card} .labels").split()) == "no label → cat 30 %"
+    assert " ".join(seen.text(f"{card} .facts").split()) == "✚ unlabelled"
+    seen.choose(tile)
+    assert "Label wrong" not in seen.text("#detail") and "Foreign score 63.0 %" in seen.text("#detail .chances")
+
+
+def test_the_panel_leads_to_the_picture_itself(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    names = ("a b/ü#?.png", "../up.png", "/etc/passwd", "lone\udc80.png", "e.png", "f.png")
+    table = replace(page.table, id=names, path=names)
+    seen = visit(written(tmp_path, replace(page, table=table, root=(tmp_path / "photos").as_uri())))
+    seen.page.click("#show-all")
+    seen.page.select_option("#sort", "path")
+    found = []
+    for place in range(6):
+        seen.choose(place)
+        link = seen.page.locator("#open-picture")
+        found.append(link.get_attribute("href") if link.count() else "")
+    root = (tmp_path / "photos").as_uri()
+    assert sorted(filter(None, found)) == [f"{root}/a%20b/%C3%BC%23%3F.png", f"{root}/e.png", f"{root}/f.png"]
+    seen = visit(written(tmp_path, page))
+    seen.choose(0)
+    assert seen.page.locator("#open-picture").count() == 0
