@@ -1,4 +1,4 @@
-"""Settings to and from plain dictionaries; an unknown key or a value of the wrong type is an error."""
+"""Conversion of settings to and from plain dictionaries; unknown keys and values of the wrong type are errors."""
 
 from __future__ import annotations
 

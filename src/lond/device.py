@@ -1,4 +1,4 @@
-"""Where to compute: one choice of device and threads for training, audits and prediction."""
+"""Choice of device and threads for training, audits and prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on the user's side, each with a message that says what to do."""
+"""Errors caused by the user's input, each with a message that says what to do."""
 
 
 class LondError(Exception):

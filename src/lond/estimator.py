@@ -1,4 +1,4 @@
-"""The whole package as one scikit-learn estimator; it holds no maths of its own."""
+"""scikit-learn estimator over the whole package; contains no mathematics itself."""
 # ruff: noqa: N803 - scikit-learn's X
 
 from __future__ import annotations

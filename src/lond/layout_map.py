@@ -1,4 +1,4 @@
-"""A map of the images: their features in two dimensions."""
+"""Map of the images: their features in two dimensions."""
 
 from __future__ import annotations
 

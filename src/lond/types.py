@@ -1,4 +1,4 @@
-"""The few frozen things that travel through the package, and its label convention.
+"""Small frozen types shared by the whole package, and its label convention.
 
 One convention holds everywhere: **a larger score means more foreign**, and the label of an image that
 belongs to none of the known classes is ``FOREIGN`` (-1).

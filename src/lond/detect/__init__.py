@@ -1,4 +1,4 @@
-"""What is foreign: scores on the evidence of a frozen network; larger = more foreign."""
+"""Detectors of foreign images: scores on features of a frozen network; larger = more foreign."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""Recipes: one method a file."""
+"""Training methods, one per file."""
 
 from __future__ import annotations
 
