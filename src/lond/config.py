@@ -67,7 +67,7 @@ class NetSettings:
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides what a run learns; with the same config and machine comes the same result.
+    """All settings that determine a run; the same configuration on the same machine gives the same result.
 
     Examples:
         >>> RunConfig(net=NetSettings(width=0.5)).method

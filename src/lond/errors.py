@@ -2,7 +2,7 @@
 
 
 class LondError(Exception):
-    """Base of every error that a user can mend."""
+    """Base class of all errors that a user can fix."""
 
 
 class DataError(LondError, ValueError):
@@ -18,11 +18,11 @@ class FullDiskError(DataError):
 
 
 class ConfigError(LondError, ValueError):
-    """A setting is unknown, of the wrong type or contradicts another."""
+    """A setting is unknown, has the wrong type, or contradicts another."""
 
 
 class CollapseError(LondError):
-    """Training cannot go on because a set that must not be empty is empty."""
+    """Training cannot continue because a required set is empty."""
 
 
 class LostProcessError(LondError):

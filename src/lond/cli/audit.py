@@ -68,7 +68,7 @@ def audit(
     epochs: Annotated[
         int, typer.Option(help="Training epochs; 0 = 9 (heads), 12 (--finetune) or 60 (--from-scratch).")
     ] = 0,
-    folds: Annotated[int, typer.Option(help="Cross-validation folds; 0 = 2 to 5, by the number of images.")] = 0,
+    folds: Annotated[int, typer.Option(help="Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained.")] = 0,
     rate: Annotated[
         float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.1.")
     ] = None,

@@ -36,7 +36,7 @@ def default_workers() -> int:
 
 
 def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, float]]) -> list[Image.Image]:
-    """Resize the short side to ``size`` (bilinear, antialiased) and cut a square out at each position.
+    """Resize the short side to ``size`` (bilinear, antialiased) and crop a square at each position.
 
     A position is (vertical, horizontal) in [0, 1]; 0.5 is the centre.
     """

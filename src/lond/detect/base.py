@@ -28,11 +28,11 @@ Need = Literal["maps", "embeddings", "class_scores"]
 
 
 class NotFittedError(LondError):
-    """A detector was asked for scores before it was fitted."""
+    """A detector was used before it was fitted."""
 
 
 class Detector(ABC):
-    """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``.
+    """Score images by the outputs of a frozen network; settings are constructor arguments, fitted values are ``state``.
 
     The network may be any classifier that is an ``nn.Module``; see ``ModuleNetwork`` for what it has to be like.
 

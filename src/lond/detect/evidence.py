@@ -19,7 +19,7 @@ _COLUMNS = ("features", "logits", "labels", "embeddings", "class_scores")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a frozen network says about N images.
+    """Outputs of a frozen network for N images.
 
     ``features`` is ``(N, D)``, the direct input of the last layer; ``logits`` ``(N, C)`` (one-vs-all networks: the log
     odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative one being left out of every fit;
@@ -66,7 +66,7 @@ def _as_tensor(value: object, name: str) -> Tensor | None:
 
 
 def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:
-    """Return the evidence of the images chosen by a boolean mask ``(N,)``.
+    """Return the evidence of the images selected by a boolean mask ``(N,)``.
 
     A noisy training set holds wrong labels and foreign images. To fit a detector on the samples judged clean, fit it on
     ``trusted_only(evidence, partition.clean)``; to fit it on everything, on the evidence as it is.

@@ -14,11 +14,11 @@ from lond.errors import ConfigError, LondError
 
 
 class NoNetworkError(LondError):
-    """A detector was given images, or needs a part of the network, but has no network."""
+    """A detector needs a network, for images or for one of its layers, but has none."""
 
 
 class Network(Protocol):
-    """A frozen classifier that gives detectors its logits, features and maps.
+    """Frozen classifier that provides logits, features and feature maps to detectors.
 
     Examples:
         >>> from lond.detect import KNN
@@ -44,7 +44,7 @@ AnyNetwork = Network | nn.Module
 
 
 class ModuleNetwork:
-    """Any classifier of PyTorch, timm or torchvision, as detectors see it.
+    """Adapter that lets detectors use any PyTorch, timm or torchvision classifier.
 
     The features are the input of its last linear layer, whose output must be what the module returns. The module runs
     in evaluation mode, on its own device; its mode is restored afterwards. Its maps are not known.

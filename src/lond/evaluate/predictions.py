@@ -18,7 +18,7 @@ RANKINGS = {
 
 
 def evaluate_predictions(prediction: Prediction, labels: Values) -> dict[str, float]:
-    """Return accuracy over known images and, where there are foreign images too, the figures of their detection.
+    """Return the accuracy on known images and, if there are foreign images, the metrics of their detection.
 
     Args:
         prediction: what a method says about N images.

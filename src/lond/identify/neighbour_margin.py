@@ -10,7 +10,7 @@ from lond.identify.neighbours import Neighbours
 
 
 def neighbour_labels(neighbours: Neighbours, positives: Tensor, temperature: float) -> Tensor:
-    """Return the label distribution that each sample's neighbours vote for (Eq. 7, with ``p(x_j)`` under the sum).
+    """Return the neighbour label of each sample (Eq. 7, with ``p(x_j)`` under the sum).
 
     Args:
         neighbours: k neighbours of each of the N samples, by similarity of embeddings.
@@ -76,7 +76,7 @@ def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int
 
 
 def select_clean(margins: Tensor, labels: Tensor, quota: int) -> Tensor:
-    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) of largest margin in each class (Eq. 9).
+    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) with the largest margin in each class (Eq. 9).
 
     Examples:
         >>> select_clean(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([0, 0, 1]), quota=1).tolist()

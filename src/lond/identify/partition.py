@@ -23,7 +23,7 @@ Selection = Literal["neighbour-margin", "uniform"]
 
 @dataclass(frozen=True)
 class IdentifySettings:
-    """Settings of the identification; the paper's values for CIFAR with symmetric noise.
+    """Settings of the identification; defaults are the paper's values for CIFAR with symmetric noise.
 
     Examples:
         >>> IdentifySettings(neighbours=50, top=1).clean_quantile

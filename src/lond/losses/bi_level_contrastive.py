@@ -48,7 +48,7 @@ def _bi_level_term(log_probabilities: Tensor, anchors: _Shown, others: _Shown) -
 def bi_level_contrastive(
     embeddings: Tensor, identities: Tensor, labels: Tensor, weights: Tensor, temperature: float
 ) -> Tensor:
-    """Return the bi-level contrastive loss of every view (Eq. 4-5, the weight outside the log).
+    """Return the bi-level contrastive loss of every view (Eq. 4-5, with the weight outside the logarithm).
 
     An anchor is drawn to the other view of its own sample with weight 1, and to each view of another sample
     of the same label with weight ``w_i w_j``; the sum is divided by 1 + the weighted number of such views.

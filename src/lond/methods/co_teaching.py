@@ -56,7 +56,7 @@ class CoTeachingSettings(ClassifierSettings):
 
 
 class CoTeaching(PairMethod):
-    """Both networks see every batch; each learns from the samples on which its peer has the smallest losses.
+    """Co-teaching: two networks, each learning from the samples on which its peer has the smallest losses.
 
     Network 1 alone predicts; foreign score = 1 - its maximum softmax probability.
 

@@ -64,7 +64,7 @@ class DiscSettings(ClassifierSettings):
 
 
 class Disc(SingleMethod):
-    """A label is trusted in a view while its probability beats the sample's own running confidence.
+    """DISC: trust a label in a view while its probability exceeds the sample's own running confidence.
 
     Trusted in both views: clean, cross-entropy. In one: hard, generalised cross-entropy. In none, but surely predicted:
     purified, relabelled. All three are also mixed with each other. The rest is not learned from.

@@ -44,7 +44,7 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
 
 
 class LondDrs(Method):
-    """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way.
+    """LOND-DRS (Algorithm 1): warm up, then identify clean, closed-set and open-set samples in every epoch.
 
     Examples:
         >>> from lond import preset

@@ -17,7 +17,7 @@ Details = Literal["ours", "released"]
 
 @dataclass(frozen=True)
 class Savings:
-    """Passes through the network that a step or epoch leaves out; with none of them the method is the published one.
+    """Passes through the network to skip; with none skipped, the method is the published one.
 
     Examples:
         >>> Savings(identify_every=2).survey_targets

@@ -78,7 +78,7 @@ class NgcSettings(ClassifierSettings):
 
 
 class Ngc(SingleMethod):
-    """Each epoch: correct labels on the graph, keep the largest component of each class, learn from it and by contrast.
+    """NGC: correct labels on a neighbour graph, and learn from the largest component of each class.
 
     Foreign score = 1 - the largest cosine with a class prototype. The prototypes are the mean embeddings of the kept
     samples at the start of the epoch.

@@ -84,7 +84,7 @@ class SedSettings(ClassifierSettings):
 
 
 class Sed(SingleMethod):
-    """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views.
+    """SED: clean samples by class-adaptive thresholds, and weighted labels of a mean teacher on strong views.
 
     Examples:
         >>> from lond import preset

@@ -21,7 +21,7 @@ SMALL_IMAGE = 64
 
 
 def own_data(source: str, test_source: str = "") -> RunConfig:
-    """Return settings for your own images, of unknown noise: the paper's web column, fitted to the image size.
+    """Return settings for your own images with unknown noise: the paper's web column, adapted to the image size.
 
     Raises:
         DataError: the source cannot be read.

@@ -31,7 +31,7 @@ FALSE_ALARM_RATE = 0.05
 
 @dataclass(frozen=True)
 class Calibration:
-    """A threshold, p-values and a temperature: how scores become verdicts.
+    """Calibration of a run: threshold, p-values and temperature.
 
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
@@ -76,7 +76,7 @@ def calibrate_scores(
 def calibrate(
     prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str, detector: RunDetector = OWN_SCORE
 ) -> Calibration:
-    """Return the calibration from known images that were checked by a person.
+    """Return the calibration computed on checked images of known classes.
 
     The threshold uses all of them; the temperature those with a label. A set of one class tells nothing about
     confusions between classes and is refused.
@@ -121,7 +121,7 @@ def calibrate(
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write the calibration into a run folder, as this run's.
+    """Write the calibration of a run into its folder.
 
     Examples:
         >>> save_calibration(Path("."), Calibration(0.3, 0.05, torch.tensor([0.1, 0.3]), source="example"))

@@ -41,7 +41,7 @@ from lond.types import Prediction, Samples
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A trained run, ready to predict.
+    """Trained run, ready to predict.
 
     Examples:
         >>> from lond import preset, train_run
@@ -114,7 +114,7 @@ class LoadedRun:
 
 @dataclass(frozen=True)
 class Trained:
-    """A run with all that its folder holds: manifest, checkpoint state, outcome, and verdicts (empty if none).
+    """Run with the full content of its folder: manifest, checkpoint state, outcome, and verdicts (empty if none).
 
     Examples:
         >>> from lond import preset, train_run
@@ -153,7 +153,7 @@ def load_run(folder: Path | str) -> LoadedRun:
 
 
 def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
-    """Read a run folder with everything in it; ``backbone`` as at ``build``.
+    """Read a run folder with its full content; ``backbone`` as for ``build``.
 
     Raises:
         ConfigError: its method or backbone is of a package that is not installed, or was not registered.
