@@ -1,4 +1,4 @@
-"""How a source is read: one frozen bundle for all kinds of sources."""
+"""Options for reading a source, the same for all kinds of sources."""
 
 from __future__ import annotations
 

@@ -55,13 +55,13 @@ class Views(Protocol):
     """
 
     def weak(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """Change the images a little; ``crop`` False if they were cut out on reading."""
+        """Return weakly augmented images; ``crop`` is False if they were cropped on reading."""
 
     def strong(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """Change the images much."""
+        """Return strongly augmented images."""
 
     def test(self, images: Tensor) -> Tensor:
-        """Return the images as a network expects them, unchanged otherwise."""
+        """Return the normalised images without augmentation."""
 
 
 class ViewMaker:

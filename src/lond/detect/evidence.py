@@ -1,4 +1,4 @@
-"""What a frozen network says about images, and which part of it a detector is fitted on."""
+"""Evidence: the outputs of a frozen network, and the rows that a detector is fitted on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Evidence:
     """Outputs of a frozen network for N images.
 
     ``features`` is ``(N, D)``, the direct input of the last layer; ``logits`` ``(N, C)`` (one-vs-all networks: the log
-    odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative one being left out of every fit;
+    odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative label are left out of every fit;
     ``maps`` the outputs of the last two blocks before pooling, ``(N, C1, H1, W1)`` and ``(N, C2, H2, W2)``, earlier
     block first; ``embeddings`` ``(N, E)`` and ``class_scores`` ``(N, C)``, projections and their similarity to learned
     prototypes, of networks that have them. Parts that a detector does not use may be None; NumPy arrays become tensors.
@@ -68,11 +68,11 @@ def _as_tensor(value: object, name: str) -> Tensor | None:
 def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:
     """Return the evidence of the images selected by a boolean mask ``(N,)``.
 
-    A noisy training set holds wrong labels and foreign images. To fit a detector on the samples judged clean, fit it on
-    ``trusted_only(evidence, partition.clean)``; to fit it on everything, on the evidence as it is.
+    A noisy training set contains wrong labels and foreign images. To fit a detector only on samples judged clean, fit
+    it on ``trusted_only(evidence, partition.clean)``; to fit it on all samples, use the evidence itself.
 
     Raises:
-        DataError: the mask is not boolean, or of another length than the evidence.
+        DataError: the mask is not boolean, or its length differs from that of the evidence.
 
     Examples:
         >>> evidence = Evidence(logits=torch.zeros(3, 2), labels=torch.tensor([0, 1, 1]))

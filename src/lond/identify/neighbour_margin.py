@@ -41,7 +41,7 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip:
         clip: False = take q[y] as it is.
 
     Returns:
-        ``(N,)`` margins; the larger, the more likely is the label right.
+        ``(N,)`` margins; the larger, the more likely the label is right.
 
     Examples:
         >>> neighbour_margin(torch.tensor([[0.75, 0.25]]), torch.tensor([0]), top=1).tolist()
@@ -60,8 +60,8 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip:
 def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int:
     """Return how many samples each class may keep (Eq. 9).
 
-    It is the ``alpha_ID`` quantile, over the C classes, of the number of samples whose neighbours vote for the
-    given label (linear interpolation, the lower median at 0.5), rounded down.
+    It is the ``alpha_ID`` quantile, over the C classes, of the number of samples whose neighbour label equals the given
+    label (linear interpolation, the lower median at 0.5), rounded down.
 
     Examples:
         >>> votes = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])

@@ -51,7 +51,7 @@ class NgcSettings(ClassifierSettings):
     """How far labels travel on the graph, in [0, 1)."""
     similarity_power: float = 3.0
     mixup: float = 8.0
-    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
+    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixup)."""
     mix_both_views: bool = True
     """Mix weak and strong views (CIFAR) or weak ones alone (web data)."""
     temperature: float = 0.3
