@@ -348,7 +348,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 def _threads_of(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's argument stands for; 0 leaves PyTorch's choice.
+    """Return the number of threads for scikit-learn's argument; 0 is PyTorch's default.
 
     Raises:
         ConfigError: it is 0.

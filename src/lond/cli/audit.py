@@ -26,7 +26,7 @@ FEW_FOREIGN = 5
 """Images by which the estimate must exceed twice what was called foreign to be worth a line."""
 
 VAGUE = 50
-"""Points between the ends of an interval from which on it tells nothing."""
+"""Width in points above which an interval is uninformative."""
 
 
 def audit(
@@ -151,7 +151,7 @@ def audit(
 
 
 def _print_places(found: Audit, folder: Path, table: Path) -> None:
-    """Say where everything lies, and what comes next."""
+    """Print the output paths and the next command."""
     from lond.audit.result import PAGE
     from lond.audit.saved import next_commands
 

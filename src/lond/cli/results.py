@@ -24,7 +24,7 @@ USUAL_METRICS = "accuracy,auroc,fpr95"
 SHOWN = 8
 """Settings that a note names."""
 IN_THE_NAME = ("method", "data", "noise", "seed")
-"""Columns that a terminal is too narrow for: the name tells them."""
+"""Columns left out on a terminal, because the name contains them."""
 
 
 def results(

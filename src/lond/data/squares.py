@@ -31,7 +31,7 @@ Faults = dict[int, str]
 
 
 def default_workers() -> int:
-    """Return how many processes decode images unless told otherwise."""
+    """Return the default number of processes that decode images."""
     return min(4, max(0, (os.cpu_count() or 1) - 1))
 
 

@@ -57,7 +57,7 @@ class Detector(ABC):
     """What scores need that not every network gives; of these, maps are not there for a fit."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Check that a new detector class says what it is fitted on, and that what it needs exists."""
+        """Check that a new detector class declares what it is fitted on, and that its needs exist."""
         super().__init_subclass__(**kwargs)
         if cls.fits_on not in get_args(FitsOn):
             raise TypeError(f"{cls.__name__}.fits_on is {cls.fits_on!r}; choose one of: {', '.join(get_args(FitsOn))}")

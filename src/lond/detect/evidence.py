@@ -41,7 +41,7 @@ class Evidence:
     class_scores: Tensor | None = None
 
     def __post_init__(self) -> None:
-        """Take NumPy arrays as tensors, and check that all parts speak of the same images."""
+        """Convert NumPy arrays to tensors, and check that all parts have the same number of images."""
         for name in _COLUMNS:
             object.__setattr__(self, name, _as_tensor(getattr(self, name), name))
         if self.maps is not None:

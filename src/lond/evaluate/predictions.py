@@ -1,4 +1,4 @@
-"""All figures of one evaluation from what a method says and the true labels."""
+"""All metrics of an evaluation, from predictions and true labels."""
 
 from __future__ import annotations
 

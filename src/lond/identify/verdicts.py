@@ -1,4 +1,4 @@
-"""The final verdict on labelled samples, from what a trained model says about them."""
+"""The final verdict on labelled samples, from the output of a trained model."""
 
 from __future__ import annotations
 

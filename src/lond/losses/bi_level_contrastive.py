@@ -28,7 +28,7 @@ def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
 
 @dataclass(frozen=True)
 class _Shown:
-    """Which sample each of the M views stands for, with its label and weight; all ``(M,)``."""
+    """Sample that each of the M views represents, with its label and weight; all ``(M,)``."""
 
     identities: Tensor
     labels: Tensor
@@ -36,7 +36,7 @@ class _Shown:
 
 
 def _bi_level_term(log_probabilities: Tensor, anchors: _Shown, others: _Shown) -> Tensor:
-    """Return Eq. 4 for every anchor: what it stands for is compared with what the other views stand for."""
+    """Return Eq. 4 for every anchor, comparing its sample with the samples of the other views."""
     itself = torch.eye(len(log_probabilities), dtype=torch.bool, device=log_probabilities.device)
     same_sample = (anchors.identities[:, None] == others.identities[None, :]) & ~itself
     same_label = (anchors.labels[:, None] == others.labels[None, :]) & ~same_sample & ~itself

@@ -67,5 +67,6 @@ def usual_method(*, features: bool) -> str:
 
 
 def own_batch(images: int, usual: int) -> int:
-    """Return the batch size for so many images: the usual one, less for small sets so that an epoch has some steps."""
+    """Return the batch size for a number of images: the default, less for small sets, so that an epoch has some
+    steps."""
     return min(usual, max(32, images // 16))

@@ -82,7 +82,7 @@ class ProcessGroup:
 
 @contextmanager
 def told_if_lost(rank: int, processes: int) -> Iterator[None]:
-    """Say how to go on where the other processes cannot be reached.
+    """Explain how to resume if the other processes cannot be reached.
 
     Raises:
         LostProcessError: they cannot.

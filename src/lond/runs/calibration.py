@@ -26,7 +26,7 @@ HOLDS = "decision"
 AGAIN = "delete it and start the lond train or lond calibrate command of the run again"
 
 FALSE_ALARM_RATE = 0.05
-"""Share of known images that is called foreign, unless told otherwise."""
+"""Default share of known images that may be called foreign."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def sorted_class_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def class_names_of(names: Names) -> tuple[str, ...]:
-    """Return the class names that labels speak of."""
+    """Return the class names that occur in labels."""
     return sorted_class_names(name for name in names.values if name is not None and name != str(FOREIGN))
 
 
