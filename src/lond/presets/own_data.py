@@ -67,6 +67,5 @@ def usual_method(*, features: bool) -> str:
 
 
 def own_batch(images: int, usual: int) -> int:
-    """Return the batch size for a number of images: the default, less for small sets, so that an epoch has some
-    steps."""
+    """Return the batch size for a number of images: the default, or less for small sets."""
     return min(usual, max(32, images // 16))
