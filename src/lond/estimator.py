@@ -51,7 +51,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     Args:
         method: Name of a method (see ``lond list``) or your own class; None is cross-fit on features, given or frozen,
-        and LOND-DRS on images.
+            and LOND-DRS on images.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one. For images only.
         width: Factor on the channels of the seven-layer CNN, or of the network on features; None is 1, or 0.5 on
@@ -66,7 +66,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         strong: Strong augmentation: "autoaugment", "randaugment", "augmix" or "geometric".
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
         frozen: True, or the name of a network, to learn from features of a frozen pretrained network instead of pixels;
-        much faster on a CPU.
+            much faster on a CPU.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
         device: "auto", "cpu", "gpu" or "mps".

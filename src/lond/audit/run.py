@@ -115,11 +115,11 @@ def audit(
             in the order of the images and of the classes, which are sorted by name. Each row must come from a model
             that was not trained on its image, as scikit-learn's ``cross_val_predict`` returns them.
         decisions: a reviewer's decisions on some of the images, as written by the page or as id -> decision. They are
-        used as ground truth, and the other images are judged again.
+            used as ground truth, and the other images are judged again.
         settings: settings; None = the defaults, with the views of the runs in ``folder``, if it holds any.
         cache: folder of cached features for later audits; None keeps them for this call only.
         folder: folder in which a model for new images is trained or resumed; None trains none. The model of a second
-        audit is in a separate folder there, which the summary names.
+            audit is in a separate folder there, which the summary names.
         runtime: device and threads.
         read: how a source is read.
         progress: function that returns a progress function for a named piece of work.

@@ -114,7 +114,7 @@ class RayCluster:
                     task = running.pop(reference)
                     answer = self._answer(reference)
                     if answer is None and task.attempt < ATTEMPTS and not is_done(task.item):
-                        tell(f"{_name(task.item)}: its machine or process was lost; it goes on elsewhere")
+                        tell(f"{_name(task.item)}: its machine or process was lost; it resumes elsewhere")
                         waiting.append(HandedOut(task.item, task.attempt + 1))
                     elif answer is None:
                         done = is_done(task.item)

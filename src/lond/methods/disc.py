@@ -102,7 +102,7 @@ class Disc(SingleMethod):
         if not torch.stack(self.selection[:3]).any():
             warnings.warn(
                 f"epoch {epoch}: no sample is selected: no label is more probable than its sample's running "
-                "confidence; warming up for another epoch. If this goes on, lower optimiser.learning_rate or raise "
+                "confidence; warming up for another epoch. If this persists, lower optimiser.learning_rate or raise "
                 "settings.confidence_memory",
                 stacklevel=2,
             )

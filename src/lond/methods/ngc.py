@@ -126,7 +126,7 @@ class Ngc(SingleMethod):
 
     def _warn(self, epoch: int) -> None:
         warnings.warn(
-            f"epoch {epoch}: no corrected label is trusted; warming up for another epoch. If this goes on, add epochs "
+            f"epoch {epoch}: no corrected label is trusted; warming up for another epoch. If this persists, add epochs "
             "or lower settings.eta_high",
             stacklevel=3,
         )

@@ -218,7 +218,7 @@ def _checkpoint_of(folder: Path) -> SavedState:
     try:
         return read_state(folder / CHECKPOINT, holds=HOLDS, needed=NEEDED)
     except DamagedFileError as error:
-        before = "goes on from the checkpoint before it" if (folder / PREVIOUS).is_file() else "needs it deleted first"
+        before = "resumes from the checkpoint before it" if (folder / PREVIOUS).is_file() else "needs it deleted first"
         raise DamagedFileError(f"{error}; the lond train command of the run mends it and {before}") from error
 
 
