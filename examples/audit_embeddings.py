@@ -1,4 +1,4 @@
-"""Audit embeddings of your own: three clusters, some labels wrong, some points that belong to no class."""
+"""Audit your own embeddings: three clusters, some wrong labels, and some points that belong to no class."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Use the pieces in a training loop of your own: losses, margins that judge labels, and detectors."""
+"""Use losses, margins that judge labels, and detectors in your own training loop."""
 
 import torch
 from sklearn.datasets import load_digits

@@ -1,4 +1,4 @@
-"""Train a classifier on noisy labels, predict, and tell foreign images from known ones."""
+"""Train a classifier on noisy labels, predict, and detect foreign images."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Draw the rooms of the package and who imports whom, read from the source, into ``docs/architecture.md``.
+"""Write the components of the package and their imports, read from the source, into ``docs/architecture.md``.
 
 ``python -m tools.architecture`` writes the page and its drawing, ``--measure`` prints how large the house is.
 """
@@ -162,7 +162,7 @@ def drawing(graph: Mapping[str, set[str]]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-            "<title>Rooms of the package; lines lead down to what a room imports</title>",
+            "<title>Components of the package; lines lead down to what a component imports</title>",
             "<style>text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#161b26}"
             "rect{fill:#f5f6f8;stroke:#576070}path{fill:none;stroke:#0069ab;stroke-opacity:.55}</style>",
             f'<rect width="{width}" height="{height}" style="fill:#fff;stroke:none"/>',
@@ -211,17 +211,17 @@ def page(source: Path = SOURCE) -> str:
     graph = room_graph(module_graph(source))
     heights = levels(graph)
     lines = [
-        "# The rooms of the package",
+        "# Architecture",
         "",
-        "This page is written by `make architecture` from the imports in the source.",
-        "A test checks that it is up to date, and `tests/test_layers.py` holds what each room may import.",
+        "`make architecture` writes this page from the imports in the source.",
+        "A test checks that it is up to date, and `tests/test_layers.py` lists what each component may import.",
         "",
-        "Lines lead down to what a room imports.",
-        "An import that follows from others is not drawn; the table has them all.",
+        "Lines lead down to what a component imports.",
+        "Imports implied by others are not drawn; the table lists all of them.",
         "",
-        f"![The rooms and their imports](assets/{DRAWING.name}){{ .framed }}",
+        f"![The components and their imports](assets/{DRAWING.name}){{ .framed }}",
         "",
-        "| room | holds | imports |",
+        "| component | content | imports |",
         "|---|---|---|",
     ]
     for room in sorted(graph, key=lambda room: (-heights[room], room)):

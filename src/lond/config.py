@@ -1,4 +1,4 @@
-"""Settings to and from plain dictionaries; an unknown key or a value of the wrong type is an error."""
+"""Conversion of settings to and from plain dictionaries; unknown keys and values of the wrong type are errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN_MODULE = "module:"
 
 @dataclasses.dataclass(frozen=True)
 class DataSettings:
-    """What to train on: a benchmark by name, or the user's own source (which wins if both are given).
+    """Training data: a benchmark by name, or the user's own source, which takes precedence.
 
     Examples:
         >>> DataSettings(source="photos/", hold_out=0.1).split_seed
@@ -39,12 +39,12 @@ class DataSettings:
     test_source: str = ""
     """Test data; empty = the source's own test split, if it has one."""
     hold_out: float = 0.0
-    """Share of every class that is not trained on but kept for the decision threshold."""
+    """Share of every class that is held out of training to set the decision threshold."""
     split_seed: int = 0
     """Seed of that split."""
     read: ReadOptions = ReadOptions()
     frozen: FrozenSettings = FrozenSettings()
-    """A frozen network whose features are learned from in place of the pixels."""
+    """Frozen network whose features replace the pixels."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,7 @@ class NetSettings:
     """
 
     backbone: str = "seven-layer"
-    """"seven-layer", "efficientnet-lite0" or "timm:<model>"; "features" for features computed beforehand."""
+    """"seven-layer", "efficientnet-lite0" or "timm:<model>"; "features" for precomputed features."""
     width: float = 1.0
     """Factor on the channels of the seven-layer CNN, or on the trunk of precomputed features."""
     pretrained: bool = False
@@ -67,7 +67,7 @@ class NetSettings:
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides what a run learns; with the same config and machine comes the same result.
+    """All settings that determine a run; the same configuration on the same machine gives the same result.
 
     Examples:
         >>> RunConfig(net=NetSettings(width=0.5)).method
@@ -98,10 +98,10 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 
 def run_config_from_dict(content: Mapping[str, Any]) -> RunConfig:
-    """Build a RunConfig; the class of ``settings`` follows from ``method``.
+    """Return the RunConfig of a dictionary; ``method`` determines the class of ``settings``.
 
     Raises:
-        ConfigError: a key is unknown or a value does not fit.
+        ConfigError: a key is unknown or a value has the wrong type.
 
     Examples:
         >>> from lond import preset
@@ -117,11 +117,11 @@ def run_config_from_dict(content: Mapping[str, Any]) -> RunConfig:
 
 
 def read_config(path: Path) -> RunConfig:
-    """Read the configuration of a run; a setting that its version did not know yet has the value it stood for.
+    """Read the configuration of a run; settings unknown to its version get the value that applied then.
 
     Raises:
         DataError: the file is damaged.
-        ConfigError: a key is unknown or a value does not fit; the message names the file.
+        ConfigError: a key is unknown or a value has the wrong type; the message names the file.
 
     Examples:
         >>> import json
@@ -174,7 +174,7 @@ def with_overrides(config: RunConfig, overrides: Mapping[str, str]) -> RunConfig
     """Return a copy with dotted keys set from text, e.g. ``{"train.epochs": "10"}``.
 
     Raises:
-        ConfigError: a key is unknown or a value does not fit.
+        ConfigError: a key is unknown or a value has the wrong type.
 
     Examples:
         >>> from lond import preset

@@ -1,4 +1,4 @@
-"""The demonstration on scikit-learn's digits: plain cross-entropy beside LOND-DRS, and an audit of the same labels.
+"""Demonstration on scikit-learn's digits: compare plain cross-entropy with LOND-DRS, and audit the same labels.
 
 8 and 9 are unknown, 40 % of the labels of the other digits are wrong, and every 8 and 9 in the training set carries a
 random known label. Nothing is downloaded.

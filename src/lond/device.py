@@ -1,4 +1,4 @@
-"""Where to compute: one choice of device and threads for training, audits and prediction."""
+"""Choice of device and threads for training, audits and prediction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ACCELERATORS = ("auto", "cpu", "gpu", "cuda", "mps")
 
 
 def choose_device(accelerator: str = "auto", threads: int = 0) -> torch.device:
-    """Return the device that an accelerator stands for on this machine, and set the number of CPU threads.
+    """Return the device of an accelerator name on this machine, and set the number of CPU threads.
 
     Args:
         accelerator: one of ``ACCELERATORS``.

@@ -1,8 +1,8 @@
-"""What goes wrong on the user's side, each with a message that says what to do."""
+"""Errors caused by the user's input, each with a message that says what to do."""
 
 
 class LondError(Exception):
-    """Base of every error that a user can mend."""
+    """Base class of all errors that a user can fix."""
 
 
 class DataError(LondError, ValueError):
@@ -18,11 +18,11 @@ class FullDiskError(DataError):
 
 
 class ConfigError(LondError, ValueError):
-    """A setting is unknown, of the wrong type or contradicts another."""
+    """A setting is unknown, has the wrong type, or contradicts another."""
 
 
 class CollapseError(LondError):
-    """Training cannot go on because a set that must not be empty is empty."""
+    """Training cannot continue because a required set is empty."""
 
 
 class LostProcessError(LondError):

@@ -1,4 +1,4 @@
-"""The whole package as one scikit-learn estimator; it holds no maths of its own."""
+"""scikit-learn estimator over the whole package; contains no mathematics itself."""
 # ruff: noqa: N803 - scikit-learn's X
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ESTIMATOR = "estimator.json"
 
 
 class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Classifier that learns from unreliable labels, judges them, and knows what is foreign.
+    """Learn from unreliable labels, judge them, and detect foreign (out-of-distribution) images.
 
-    It learns from images, or from features ``(N, D)`` that you have computed.
+    The estimator accepts images, or precomputed features ``(N, D)``.
 
     Examples:
         >>> images, labels = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype="uint8"), ["cat", "dog"] * 20
@@ -52,43 +52,43 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         dtype('int64')
 
     Args:
-        method: Name of a method, which ``lond list`` shows, or your own class; None is cross-fit on features, given or
-            of a frozen network, and LOND-DRS on images.
+        method: Name of a method (see ``lond list``) or your own class; None is cross-fit on features, given or frozen,
+            and LOND-DRS on images.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one. For images only.
         width: Factor on the channels of the seven-layer CNN, or of the network on features; None is 1, or 0.5 on
             features.
-        epochs: Epochs in all; None is 100, or 9 on features.
+        epochs: Total number of epochs; None is 100, or 9 on features.
         warmup_epochs: Epochs before the first label is judged; None is a fifth of all, or the method's share on
             features.
-        batch_size: Images a step and stream; None is 128, or what suits the number of rows on features.
-        learning_rate: Rate during the warm-up, which falls afterwards; None is 0.05, or the method's on features.
-        padding: Border in pixels that random crops may show; None is an eighth of the image side.
+        batch_size: Images per step and stream; None is 128, or a size suited to the number of rows on features.
+        learning_rate: Learning rate during warm-up, after which it falls; None is 0.05, or the method's on features.
+        padding: Padding in pixels for random crops; None is an eighth of the image side.
         flip: Whether mirrored images keep their class (not so for digits and letters).
         strong: Strong augmentation: "autoaugment", "randaugment", "augmix" or "geometric".
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
-        frozen: True, or the name of a network, to learn from features of a frozen pretrained network in place of the
-            images' pixels; much faster on a CPU.
+        frozen: True, or the name of a network, to learn from features of a frozen pretrained network instead of pixels;
+            much faster on a CPU.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
         device: "auto", "cpu", "gpu" or "mps".
-        n_jobs: CPU threads, -1 for all; None leaves PyTorch's choice.
+        n_jobs: CPU threads, -1 for all; None is PyTorch's default.
         precision: "32-true", "bf16-mixed" or "16-mixed".
-        run_folder: Folder that keeps a checkpoint of every epoch; ``fit`` resumes the run that it holds.
+        run_folder: Folder for a checkpoint of every epoch; ``fit`` resumes the run in it.
         warm_start: Start from the weights of the previous ``fit``, on data of the same classes and shape.
         verbose: Show a progress bar.
 
     Attributes:
-        classes_: The known classes, as the user wrote them, in the order of ``predict_proba``.
+        classes_: The known classes, as given by the user, in the order of ``predict_proba``.
         n_features_in_: D, if it was fitted on features.
         feature_names_in_: Their names, if they came as a data frame.
         partition_: Clean, mislabelled and foreign training samples; None if the method does not judge labels.
         verdicts_: "clean", "mislabelled", "foreign", "unlabelled" or "unreadable" for every training sample.
         suggested_labels_: The predicted class of every training sample; None for foreign and unreadable ones.
-        verdict_table_: The same with ids, weights, margins and scores: column name -> one text per sample.
+        verdict_table_: Verdicts with ids, weights, margins and scores: column name -> one text per sample.
         threshold_: The score above which an image is foreign; None where too few samples are trusted.
-        history_: The record of every epoch.
-        metrics_: Means of its figures over the last epochs.
+        history_: The metrics of every epoch.
+        metrics_: Means of the metrics over the last epochs.
         problems_: Training images that could not be read, each with its reason.
     """
 
@@ -124,7 +124,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.run_folder, self.warm_start, self.verbose = run_folder, warm_start, verbose
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: dense features or images, classes of any kind."""
+        """Return scikit-learn's tags: dense features or images, any kind of class."""
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.non_deterministic = self.random_state is None
@@ -143,7 +143,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
         Args:
             X: Images ``(N, H, W[, C])`` or ``(N, C, H, W)``, uint8 or floats in [0, 1]; or features ``(N, D)``, also
-                as a data frame; or, without ``y``, whatever ``lond.data.sources.load`` takes: a folder, a table, an
+                as a data frame; or, without ``y``, any source of ``lond.data.sources.load``: a folder, a table, an
                 .npz file, a torch dataset.
             y: ``(N,)`` names or whole numbers; None and NaN are missing labels.
             true_labels: ``(N,)`` true labels, where known, for the quality of the verdicts in ``history_``.
@@ -191,7 +191,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most likely known class of every image, ``(N,)``, also of foreign ones; see ``is_foreign``."""
+        """Return the most likely known class of every image, ``(N,)``, including foreign ones; see ``is_foreign``."""
         best = self._predict(X).probabilities.argmax(dim=1)
         labels: np.ndarray = self.classes_[best.numpy()]
         return labels
@@ -208,7 +208,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self._predict(X).scores.numpy()
 
     def is_foreign(self, X: Any) -> np.ndarray:
-        """Tell of every image whether its score exceeds ``threshold_``, ``(N,)`` bool.
+        """Return whether the score of every image exceeds ``threshold_``, ``(N,)`` bool.
 
         Raises:
             DataError: there is no threshold because too few training samples are trusted.
@@ -233,14 +233,14 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self._write_own_file(Path(folder))
 
     def export(self, file: str | os.PathLike[str], *, threshold: float | None = None) -> dict[str, Any]:
-        """Write the trained estimator for other programs, as ``lond export`` does, and return what the file says.
+        """Export the trained estimator, as ``lond export`` does, and return the description in the file.
 
         Args:
-            file: Ends in .onnx, .pt2 or .safetensors.
-            threshold: The score above which an image is foreign; ``threshold_`` if left out.
+            file: Path that ends in .onnx, .pt2 or .safetensors.
+            threshold: Score above which an image is foreign; ``threshold_`` by default.
 
         Raises:
-            ConfigError: the ending is another one.
+            ConfigError: the path has another extension.
             DataError: there is no threshold.
         """
         check_is_fitted(self)
@@ -248,12 +248,12 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, backbone: nn.Module | None = None) -> Self:
-        """Read what ``save`` wrote, or the ``run_folder`` of a finished ``fit``.
+        """Load an estimator from the folder of ``save``, or from the ``run_folder`` of a finished ``fit``.
 
         ``backbone`` is needed, with any weights, if the estimator was trained with your own module.
 
         Raises:
-            DataError: the folder holds no such estimator.
+            DataError: the folder holds no estimator.
         """
         trained = load_trained(Path(folder), backbone)
         if not (Path(folder) / ESTIMATOR).is_file():
@@ -363,7 +363,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 def _threads_of(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's argument stands for; 0 leaves PyTorch's choice.
+    """Return the number of threads for scikit-learn's argument; 0 is PyTorch's default.
 
     Raises:
         ConfigError: it is 0.

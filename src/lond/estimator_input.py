@@ -1,4 +1,4 @@
-"""What a user hands to the estimator, turned into samples and classes."""
+"""Conversion of the estimator's input into samples and classes."""
 
 from __future__ import annotations
 

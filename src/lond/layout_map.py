@@ -1,4 +1,4 @@
-"""A map of the images: their features in two dimensions."""
+"""Map of the images: their features in two dimensions."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _points(plane: Tensor) -> list[tuple[float, float]]:
 
 
 def used_kind(kind: MapKind) -> MapKind:
-    """Return the kind of map that "auto" stands for, any other kind as it is."""
+    """Return the kind of map chosen by "auto", and any other kind unchanged."""
     if kind != "auto":
         return kind
     return "tsne" if find_spec("openTSNE") is not None else "pca"

@@ -1,4 +1,4 @@
-"""What a package offers, known without importing it: importing ``lond`` and listing names stays cheap."""
+"""Lazy imports: the public names of a package are known without importing it."""
 
 from __future__ import annotations
 

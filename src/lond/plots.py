@@ -42,7 +42,7 @@ def import_pyplot() -> Any:
 
 
 def line_colours(count: int) -> list[Any]:
-    """Return so many colours that can be told apart: strong ones, black, pale ones; none of them grey."""
+    """Return a number of distinguishable colours: strong ones, black, pale ones; none of them grey."""
     pyplot = import_pyplot()
     strong, pale = (
         [colour for colour in pyplot.get_cmap("tab20").colors[first::2] if len({round(part, 2) for part in colour}) > 1]

@@ -1,4 +1,4 @@
-"""What has a name: the package's own parts, those that a program registered, and those that installed packages offer.
+"""Registry of named parts: built in, registered by a program, or provided by installed packages.
 
 Installed packages are asked only for a name that is not known otherwise, or for a list of all names; nothing of theirs
 is imported before it is used.

@@ -1,4 +1,4 @@
-"""Every random number comes from a generator whose seed is a function of what it is for.
+"""Seeded random generators: every seed is derived from the purpose of its generator.
 
 A run's randomness is a pure function of (seed, epoch, purpose, process), so a resumed run draws what the
 uninterrupted one would have drawn.

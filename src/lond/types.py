@@ -1,4 +1,4 @@
-"""The few frozen things that travel through the package, and its label convention.
+"""Small frozen types shared by the whole package, and its label convention.
 
 One convention holds everywhere: **a larger score means more foreign**, and the label of an image that
 belongs to none of the known classes is ``FOREIGN`` (-1).
@@ -31,7 +31,7 @@ Memory = Annotated[float, "memory"]
 
 
 class Verdict(StrEnum):
-    """What the tool says about one image of a labelled set.
+    """Verdict on one image of a labelled set.
 
     Examples:
         >>> Verdict("foreign") is Verdict.FOREIGN, Verdict.FOREIGN == "foreign"
@@ -195,7 +195,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Partition:
-    """What an identification decides about N training samples; all tensors are ``(N,)``.
+    """Partition of N training samples into clean, closed-set and open-set; all tensors are ``(N,)``.
 
     Exactly one of ``clean``, ``closed`` and ``open`` is True for each sample. ``weights`` says how far its label to
     train on, ``corrected`` (the given one where it is trusted), is believed: Eq. 12 for LOND-DRS. The margins are those

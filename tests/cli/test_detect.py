@@ -43,7 +43,7 @@ def test_a_row_a_detector_and_what_went_wrong(tmp_path: Path, asked: list[object
         ["msp *", "-", "50.00", "25.00", "12.50", "100.00", "0.12"],
         ["mds", "all", *["nan"] * 4, "2.00"],
     ]
-    assert "mds: too [few] images" in out and "* the score that lond predict calls images foreign by" in out
+    assert "mds: too [few] images" in out and "* the score that lond predict uses" in out
     assert f"table and figures: {tmp_path / 'detect'}" in out
 
 

@@ -76,7 +76,7 @@ def test_an_interrupt_and_going_on(lond: Call, fake: Fake) -> None:  # noqa: F81
     fake.stop_at = 2
     code, out, _ = lond("reproduce", "figure1", *SMOKE)
     assert code == 130
-    assert "stopped; the same command goes on with what is missing" in out
+    assert "stopped; run the same command to resume" in out
     fake.stop_at = 0
     code, out, _ = lond("reproduce", "figure1", *SMOKE)
     assert code == 0

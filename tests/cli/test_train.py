@@ -68,7 +68,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("lond.runs.train_run", stop)
     code, out, _ = lond("train", "--preset", "digits", "--epochs", 2, "--out", tmp_path / "run")
     assert code == 130
-    assert "stopped; the same command goes on after the last finished epoch" in out
+    assert "stopped; run the same command to resume after the last finished epoch" in out
 
 
 def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:

@@ -31,7 +31,7 @@ def test_a_lost_worker_is_told_and_its_item_handed_out_again() -> None:
     ray.losing[2] = 2
     found = dict(RayCluster(ray).run(squared, [1, 2], Needs(), tell=told.append))
     assert found[2] == Answer((4, 3)) and len(ray.calls) == 4
-    assert told == ["2: its machine or process was lost; it goes on elsewhere"] * 2
+    assert told == ["2: its machine or process was lost; it resumes elsewhere"] * 2
 
 
 def test_what_was_done_before_the_worker_was_lost_is_not_done_again() -> None:

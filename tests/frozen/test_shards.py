@@ -86,7 +86,7 @@ def test_a_cluster_reads_what_is_lost_again_and_leaves_what_fails(photos: Path, 
     work = reading(photos, tmp_path / "shared")
     RaySpread(RayCluster(ray), tell=told.append)(work, lambda done, total: moved.append((done, total)))
     assert len(ray.calls) == 4 and moved[-1] == (12, 12)
-    assert told == ["part 2 of 3: its machine or process was lost; it goes on elsewhere"]
+    assert told == ["part 2 of 3: its machine or process was lost; it resumes elsewhere"]
     elsewhere = replace(work, cache=tmp_path / "not there")
     RaySpread(RayCluster(ray), Needs(2), workers=1, tell=told.append)(elsewhere, lambda *_: None)
     assert "part 1 of 1 of the images was not read on the cluster, but will be here" in told[-1]

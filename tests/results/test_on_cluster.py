@@ -46,7 +46,7 @@ def test_each_run_comes_back_with_its_problem_and_its_warnings(tmp_path: Path, m
     assert found == {"good": None, "broken": "RuntimeError: size mismatch", "lost": None}
     assert shown == [
         "good, seed 0: few images",
-        "lost, seed 0: its machine or process was lost; it goes on elsewhere",
+        "lost, seed 0: its machine or process was lost; it resumes elsewhere",
         "lost, seed 0: few images",
     ]
     assert ray.options["num_cpus"] == 1
@@ -109,5 +109,5 @@ def test_a_node_that_is_killed_loses_no_run_and_none_is_done_twice(tmp_path: Pat
     assert found["nodes_killed"] == found["runs_cut"] == 1, (found, said)
     assert found["runs_lost"] == found["runs_done_twice"] == found["problems"] == 0, (found, said)
     assert found["epochs_trained_twice"] <= 1 and found["results_equal_to_uncut_runs"] == 2, (found, said)
-    assert sum("goes on elsewhere" in line for line in said) == 1
+    assert sum("resumes elsewhere" in line for line in said) == 1
     assert said[-1] == "2 runs, 2 finished before"

@@ -116,7 +116,7 @@ def block_of(stored: Stored, pictures: Sequence[str]) -> str:
     facts = [*facts_of(stored.records), *_expected(experiment), *(f"on the paper: {one}" for one in experiment.remarks)]
     facts += _earlier(stored)
     if stored.others:
-        facts.append(f"left out, since settings or data differ: {', '.join(stored.others)}")
+        facts.append(f"left out because settings or data differ: {', '.join(stored.others)}")
     return "\n".join([
         f"## {_title(experiment)}, {scale}\n",
         f"Scale {scale}: {SCALES[scale]}.{' In percent.' if parts else ''}\n",
@@ -135,7 +135,7 @@ def _earlier(stored: Stored) -> list[str]:
         if one.earlier:
             by_settings.setdefault(one.earlier, {})[cell.row] = None
     return [
-        f"with settings of version 0.1.0 ({', '.join(settings)}), not run again yet: {', '.join(rows)}"
+        f"run with the settings of version 0.1.0 ({', '.join(settings)}) and not repeated yet: {', '.join(rows)}"
         for settings, rows in by_settings.items()
     ]
 
@@ -168,7 +168,7 @@ def _ranked(lines: Sequence[Line], aurocs: Mapping[tuple[str, str], Mapping[str,
             continue
         place = " ".join(filter(None, (_data(data), _noise(noise), NAMES.get(metric, metric))))
         same, pairs = same_order(own)
-        order = f" {same} of {pairs} pairs of contenders stand in the paper's order." if pairs else ""
+        order = f" {same} of {pairs} pairs of contenders have the same order as in the paper." if pairs else ""
         yield f"**{place}.**{order}\n"
         yield as_markdown(ranked_table(own, aurocs.get((data, noise)) if metric == "accuracy" else None))
 

@@ -18,8 +18,8 @@ def facts_of(records: Sequence[Record]) -> list[str]:
     drawn = f"; seed of the noise: {_joined(noise)}" if noise else ""
     return [
         f"{len(records)} {'run' if len(records) == 1 else 'runs'}; training seeds: {_joined(seeds)}{drawn}",
-        f"epochs: {_joined(sorted({record.epochs for record in records}))}; figures are means over the last "
-        f"{_joined(sorted({record.mean_over_last for record in records}))}, those of detectors of the last model",
+        f"epochs: {_joined(sorted({record.epochs for record in records}))}; metrics are means over the last "
+        f"{_joined(sorted({record.mean_over_last for record in records}))}, and for detectors those of the last model",
         f"machine: {'; or '.join(sorted({_machine(record) for record in records}))}",
         f"versions: {'; or '.join(sorted({_versions(record) for record in records}))}",
     ]

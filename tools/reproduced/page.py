@@ -25,25 +25,27 @@ PICTURES = "images/reproduced"
 SHOWN: tuple[PaperScale, ...] = ("full", "frozen", "mini")
 """Scales on the page; runs on digits show that everything runs, and nothing else."""
 
-HEAD = """# Beside the paper
+HEAD = """# Comparison with the paper
 
 <!-- Written by `make results` from the results store. Do not edit: run it again. -->
 
-What the [results store](results-store.md) holds of the paper's tables and figures, beside the published figures.
-`make results` writes this page from it, and a test keeps the two the same.
+This page compares the runs in the [results store](results-store.md) with the paper's tables and figures.
+`make results` writes the page from the store, and a test keeps the two in sync.
 """
 
 EXPLAINED = """
-*here* is mean ± sample standard deviation over n training seeds. The paper's figures are of its full scale: on a
-smaller one `here - paper` measures the scale as well as the method, and orders and directions tell more. Ranks are
-among the contenders that were run here, 1 for the best. What is not stored yet is left out; how to run it:
-[reproduce the paper](reproduce.md). Where foreign images are among the test images, tables of accuracy
-also tell how well each method's own score ranks them; the paper does so for NGC, LOND-DRS and detectors on SED only.
+*here* is the mean ± sample standard deviation over n training seeds.
+The paper's numbers are at full scale.
+At a smaller scale, `here - paper` reflects the scale as well as the method; ranks and directions are more informative.
+Ranks are among the contenders (methods or detectors) that were run here; 1 is the best.
+Results that are not stored yet are left out; [reproduce the paper](reproduce.md) explains how to run them.
+If the test images include foreign ones, tables of accuracy also show the AUROC of each method's own score.
+The paper has it only for NGC, LOND-DRS and detectors on SED.
 """
 
 EMPTY = """
-**The store holds no such runs yet** (those of the scale `smoke` are not shown). How to make them:
-[reproduce the paper](reproduce.md).
+**The store holds no such runs yet** (runs at the scale `smoke` are not shown).
+[Reproduce the paper](reproduce.md) explains how to make them.
 """
 
 

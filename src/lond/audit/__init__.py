@@ -1,4 +1,4 @@
-"""What a person gets: a table and a page about every image of a doubtful set, and the corrected set."""
+"""Audit of an unreliable image set: a table and a review page for every image, and the corrected set."""
 
 from __future__ import annotations
 

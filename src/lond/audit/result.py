@@ -44,7 +44,7 @@ PARTS_FROM = 200_000
 
 @dataclass(frozen=True, repr=False)
 class Audit(AuditContents):
-    """What an audit found: a table of all images, a summary, a map, and access to the pictures.
+    """Result of an audit: a table of all images, a summary, a map, and access to the images.
 
     In a notebook it shows itself. The ``plot_`` functions and ``show`` need matplotlib and return its figures.
 

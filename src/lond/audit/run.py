@@ -54,7 +54,7 @@ BEYOND_TABLE = (
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """How an audit is made.
+    """Settings of an audit.
 
     Examples:
         >>> AuditSettings(folds=3, map="none").false_alarm_rate
@@ -65,14 +65,14 @@ class AuditSettings:
     train: TrainingKind = "heads"
     """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
     epochs: int = 0
-    """Epochs of the training, a third of them warm-up; 0 = by what is trained, 9, 12 or 60."""
+    """Training epochs, a third of them warm-up; 0 = 9 for heads, 12 for fine-tuning, 60 from scratch."""
     seed: int = 0
     folds: int = 0
-    """In how many parts the images are judged, each by models of the others; 0 = 5, or 2 to 5 with networks."""
+    """Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained."""
     false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
-    """Share of known new images that the audit's model may call foreign."""
+    """Share of new images of known classes that the audit's model may call foreign."""
     neighbours: int = 8
-    """Nearest images that the table names."""
+    """Number of nearest images in the table."""
     map: MapKind = "auto"
     """"tsne", "pca", "none", or "auto": t-SNE if openTSNE is installed, else principal components."""
     max_page_bytes: int = 40_000_000
@@ -104,25 +104,25 @@ def audit(
     progress: Callable[[str], Progress] | None = None,
     spread: ReadingSpread | None = None,
 ) -> Audit:
-    """Audit a set of images; see ``lond.data.load`` for what a source may be.
+    """Audit a set of images; ``lond.data.load`` lists the accepted sources.
 
     Args:
-        source: the images and their doubtful labels.
-        test: other images, among which copies of the audited ones are looked for; the source's own test split if None.
-        embeddings: your own features for the images of the source, in place of a frozen network's: a file, or an array
+        source: the images and their unreliable labels.
+        test: other images to search for copies of the audited ones; None = the source's own test split.
+        embeddings: your own features for the images of the source, instead of a frozen network's: a file, or an array
             ``(N, D)`` in the order of the images.
         pred_probs: class probabilities of your own model for the images of the source: a file, or an array ``(N, C)``
             in the order of the images and of the classes, which are sorted by name. Each row must come from a model
             that was not trained on its image, as scikit-learn's ``cross_val_predict`` returns them.
-        decisions: what a person decided about some of the images, as the page writes it or as id -> decision. It is
-            taken as truth: the others are judged again with what it teaches.
-        settings: how; None = as usual, with the views that the runs in ``folder`` learned from, if it holds any.
-        cache: folder of computed features, used again next time; None keeps them for this call only.
-        folder: where a model for new images is trained, and resumed from; None trains none. That of a second look is
-            in a folder of its own there, which the summary names.
+        decisions: a reviewer's decisions on some of the images, as written by the page or as id -> decision. They are
+            used as ground truth, and the other images are judged again.
+        settings: settings; None = the defaults, with the views of the runs in ``folder``, if it holds any.
+        cache: folder of cached features for later audits; None keeps them for this call only.
+        folder: folder in which a model for new images is trained or resumed; None trains none. The model of a second
+            audit is in a separate folder there, which the summary names.
         runtime: device and threads.
         read: how a source is read.
-        progress: gives a progress function for a named piece of work.
+        progress: function that returns a progress function for a named piece of work.
         spread: lets several workers read the images into ``cache`` first, e.g. ``lond.frozen.shards.RaySpread``.
 
     Raises:

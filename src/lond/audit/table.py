@@ -42,7 +42,7 @@ _PYARROW = "Parquet files need pyarrow: pip install 'lond[tables]'"
 
 @dataclass(frozen=True)
 class AuditTable:
-    """What the audit says about N images, in the order of the source; every column has N entries.
+    """Table of verdicts on N images, in the order of the source; every column has N entries.
 
     ``verdict`` holds the values of ``lond.types.Verdict``. ``confidence`` is how likely what it says is right: that the
     image is foreign, that its label is right, or that the suggested one is. ``wrong_score`` is how likely the label is
@@ -223,7 +223,7 @@ def read_parts(folder: Path) -> AuditTable:
 
 
 def read_audit(path: Path) -> AuditTable:
-    """Read an audit's table: a folder of parts, a Parquet file if it is called so, else CSV.
+    """Read an audit's table: a folder of parts, a ``.parquet`` file, or otherwise CSV.
 
     Raises:
         DataError: the file is not an audit's table.

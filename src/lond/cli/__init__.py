@@ -1,4 +1,4 @@
-"""The command line: parsing and printing only; one module a group of commands."""
+"""Command line: parsing and printing only, one module per group of commands."""
 
 from __future__ import annotations
 

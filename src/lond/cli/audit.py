@@ -26,52 +26,56 @@ FEW_FOREIGN = 5
 """Images by which the estimate must exceed twice what was called foreign to be worth a line."""
 
 VAGUE = 50
-"""Points between the ends of an interval from which on it tells nothing."""
+"""Width in points above which an interval is uninformative."""
 
 
 def audit(
     source: Annotated[str, typer.Argument(help="Folder of class folders, table, .npz, .tar, COCO or YOLO set, ...")],
-    folder: Annotated[Path, typer.Option("--out", help="Folder for table, page and trained heads.")] = Path("audit"),
-    test: Annotated[str, typer.Option(help="Test images, to look for copies among them.")] = "",
+    folder: Annotated[
+        Path, typer.Option("--out", help="Output folder for the table, the page and the trained heads.")
+    ] = Path("audit"),
+    test: Annotated[str, typer.Option(help="Test images to search for copies of audited images.")] = "",
     network: Annotated[
         str,
         typer.Option("--network", "--backbone", help="Frozen network: efficientnet-lite0 to -lite2 or timm:<model>."),
     ] = "efficientnet-lite0",
-    size: Annotated[int, typer.Option(help="Side of the images that the network sees; 0 = its own, 224 to 260.")] = 0,
+    size: Annotated[int, typer.Option(help="Image size in pixels; 0 = the network's own, 224 to 260.")] = 0,
     mirrored: Annotated[
         bool | None,
-        typer.Option("--mirrored/--one-view", help="Compute features of the mirrored image, too; twice the time."),
+        typer.Option("--mirrored/--one-view", help="Also use the mirrored image; takes twice the time."),
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Run the network in eight-bit integers: faster on a CPU (extra int8).")
+        bool, typer.Option("--int8", help="Run the network in eight-bit integers; faster on a CPU (extra int8).")
     ] = False,
-    route: Annotated[str, typer.Option(help="What runs the network: auto, torch, compiled or openvino.")] = "auto",
+    route: Annotated[str, typer.Option(help="Runtime of the network: auto, torch, compiled or openvino.")] = "auto",
     embeddings: Annotated[
-        Path | None, typer.Option(help="Features of your own (.npy, .npz or .parquet) in place of a frozen network's.")
+        Path | None, typer.Option(help="Your own features (.npy, .npz or .parquet) instead of the frozen network's.")
     ] = None,
     pred_probs: Annotated[
         Path | None,
-        typer.Option(help="Out-of-fold class probabilities of a model of your own (.npy, .npz or .parquet)."),
+        typer.Option(help="Out-of-fold class probabilities of your own model (.npy, .npz or .parquet)."),
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(help="CSV of decisions from the page: taken as truth, the other images are judged again."),
+        typer.Option(help="CSV of decisions from the page: use them as ground truth and judge the other images again."),
     ] = None,
     finetune: Annotated[
-        bool, typer.Option("--finetune", help="Train the pretrained network as a whole, not only heads.")
+        bool, typer.Option("--finetune", help="Train the whole pretrained network, not only heads.")
     ] = False,
     from_scratch: Annotated[
         bool, typer.Option("--from-scratch", help="Train a network without pretrained weights instead of heads.")
     ] = False,
-    epochs: Annotated[int, typer.Option(help="Epochs of the training; 0 = 9 (heads), 12 or 60 (network).")] = 0,
-    folds: Annotated[int, typer.Option(help="Parts in which images are judged; 0 = by their number, 2 to 5.")] = 0,
+    epochs: Annotated[
+        int, typer.Option(help="Training epochs; 0 = 9 (heads), 12 (--finetune) or 60 (--from-scratch).")
+    ] = 0,
+    folds: Annotated[int, typer.Option(help="Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained.")] = 0,
     rate: Annotated[
-        float | None, typer.Option(help="Share of known images that may be called foreign; 0.1 if left out.")
+        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.1.")
     ] = None,
-    map_kind: Annotated[str, typer.Option("--map", help="auto, tsne, pca or none.")] = "auto",
-    cache: Annotated[Path | None, typer.Option(help="Folder of computed features; OUT/features if left out.")] = None,
+    map_kind: Annotated[str, typer.Option("--map", help="Map of the images: auto, tsne, pca or none.")] = "auto",
+    cache: Annotated[Path | None, typer.Option(help="Folder of cached features; default: OUT/features.")] = None,
     write_embeddings: Annotated[
-        Path | None, typer.Option(help="File for the features of the images: .npz, .parquet or .npy.")
+        Path | None, typer.Option(help="Also write the features to this file (.npz, .parquet or .npy).")
     ] = None,
     logs: LogTo = None,
     seed: Annotated[int, typer.Option(help="Seed of folds and training.")] = 0,
@@ -79,9 +83,9 @@ def audit(
     threads: Threads = 0,
     on: OnOption = LOCAL,
     ray_address: AddressOption = "",
-    jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as it has room for.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as fit.")] = 0,
 ) -> None:
-    """Judge every image of SOURCE: clean, mislabelled or foreign; writes a table and a page to decide on."""
+    """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.judge.earlier import usual_extractor
     from lond.audit.run import AuditSettings
@@ -142,7 +146,7 @@ def audit(
             _keep_decisions(found, decisions, folder)
             written = found.save(folder, max_page_bytes=settings.max_page_bytes)
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with what was read and trained")
+        say("stopped; run the same command to resume")
         raise typer.Exit(130) from None
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
@@ -161,7 +165,7 @@ def _keep_decisions(found: Audit, decisions: Path | None, folder: Path) -> None:
 
 
 def _print_places(found: Audit, folder: Path, table: Path) -> None:
-    """Say where everything lies, and what comes next."""
+    """Print the output paths and the next command."""
     from lond.audit.result import PAGE
     from lond.audit.saved import kept_decisions, next_commands
 
@@ -189,22 +193,28 @@ def apply(
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
     link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
-    confidence: Annotated[float, typer.Option(help="Least confidence of a label that is changed.")] = 0.5,
+    confidence: Annotated[float, typer.Option(help="Minimum confidence for changing a label.")] = 0.5,
     foreign: Annotated[
-        float, typer.Option(help="Least chance to be foreign of an image that is left out; lower leaves out more.")
+        float, typer.Option(help="Minimum probability of being foreign for leaving an image out.")
     ] = 0.65,
-    keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Leave foreign images in.")] = False,
+    keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Keep foreign images.")] = False,
     drop_undecided: Annotated[
-        bool, typer.Option("--drop-undecided", help="Leave out what the audit is not sure about.")
+        bool, typer.Option("--drop-undecided", help="Leave out doubtful images without a confident suggestion.")
     ] = False,
-    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Keep one of copies, exact or near.")] = False,
-    new_labels: Annotated[bool, typer.Option("--new-labels", help="Accept decided labels that are no class.")] = False,
+    drop_copies: Annotated[
+        bool, typer.Option("--drop-copies", help="Keep only one of several copies, exact or near.")
+    ] = False,
+    new_labels: Annotated[
+        bool, typer.Option("--new-labels", help="Accept decided labels that are not a class of the set.")
+    ] = False,
     allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Accept images that lie outside the folder of the audit.")
+        bool, typer.Option("--allow-outside", help="Accept images outside the audited folder.")
     ] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write; without it the plan is only shown.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the corrected set; without it, only show the plan.")
+    ] = False,
 ) -> None:
-    """Show, and with --write make, the corrected set of an audit; originals are never touched."""
+    """Show, and with --write create, the corrected set of an audit; originals are never changed."""
     from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
     from lond.audit.saved import audited_folder, table_of

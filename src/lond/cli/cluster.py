@@ -16,19 +16,17 @@ if TYPE_CHECKING:
 
 LOCAL, RAY = "local", "ray"
 
-OnOption = Annotated[str, typer.Option("--on", help="local (this machine) or ray (a Ray cluster).")]
+OnOption = Annotated[str, typer.Option("--on", help="Where to run: local (this machine) or ray (a Ray cluster).")]
 AddressOption = Annotated[
     str,
     typer.Option(
         "--ray-address",
-        help="host:port, auto or local; left out: RAY_ADDRESS, the cluster of this machine, or a new one on it.",
+        help="host:port, auto or local; default: RAY_ADDRESS, this machine's cluster, or a new one.",
     ),
 ]
-JobsOption = Annotated[
-    int | None, typer.Option(help="Runs at a time; 1 if left out, on Ray as many as the cluster has room for.")
-]
+JobsOption = Annotated[int | None, typer.Option(help="Concurrent runs; default: 1, on Ray as many as fit.")]
 ThreadsOption = Annotated[
-    int, typer.Option(help="CPU threads of a run; 0 = the cores divided among the jobs, on Ray 1.")
+    int, typer.Option(help="CPU threads per run; 0 = the cores divided among the jobs, on Ray 1.")
 ]
 
 

@@ -38,9 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     # Framed help would load rich, which takes longer than all the rest.
     rich_markup_mode=None,
-    help=(
-        "Learn from images with unreliable labels: a classifier for the known classes, a detector for everything else."
-    ),
+    help=("Find label errors and foreign images in image folders, and train classifiers that are robust to both."),
 )
 
 
@@ -65,19 +63,19 @@ COMMANDS = (
 )
 SHORT_HELP = {
     "train": "Train on your own data or on a benchmark.",
-    "evaluate": "Measure a trained run on labelled images.",
+    "evaluate": "Evaluate a trained run on labelled images.",
     "predict": "Classify new images with a trained run.",
-    "calibrate": "Set a run's threshold by checked images.",
-    "export": "Write a run as ONNX, PyTorch program or weights.",
+    "calibrate": "Set a run's threshold on checked images.",
+    "export": "Export a run to ONNX, PyTorch or safetensors.",
     "detect": "Compare detectors of foreign images on a run.",
     "compare": "Train several methods and compare them.",
     "demo": "Compare methods on noisy digits, and audit them.",
-    "audit": "Find wrong labels and foreign images.",
-    "apply": "Show or make the corrected set of an audit.",
-    "audit_export": "Write an audit for another tool.",
-    "audit_import": "Read decisions made in another tool.",
+    "audit": "Find label errors and foreign images.",
+    "apply": "Show or create the corrected set of an audit.",
+    "audit_export": "Export an audit to another tool.",
+    "audit_import": "Import decisions from another tool.",
     "results": "Show, compare and add stored results.",
-    "reproduce": "Run tables and figures of the paper.",
+    "reproduce": "Reproduce tables and figures of the paper.",
 }
 """Command -> one line that fits a terminal of 80 columns."""
 

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 
 
 def compare(
-    source: Annotated[str, typer.Argument(help="Images of your own; leave out with --preset.")] = "",
-    preset_name: Annotated[str, typer.Option("--preset", help="Data and scale by name; `lond list` shows them.")] = "",
-    methods: Annotated[str, typer.Option(help="Methods with commas, or all.")] = "all",
+    source: Annotated[str, typer.Argument(help="Your own images; omit with --preset.")] = "",
+    preset_name: Annotated[str, typer.Option("--preset", help="Preset name; see `lond list`.")] = "",
+    methods: Annotated[str, typer.Option(help="Methods, separated by commas, or all.")] = "all",
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
-    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, table and figure.")] = Path("runs/compare"),
+    folder: Annotated[Path, typer.Option("--out", help="Output folder for runs, table and figure.")] = Path(
+        "runs/compare"
+    ),
     root: Root = "data",
     test: TestData = "",
     epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
@@ -55,7 +57,7 @@ def compare(
     on: OnOption = LOCAL,
     ray_address: AddressOption = "",
 ) -> None:
-    """Train several methods on one data set and compare them; finished runs are kept, cut ones resumed."""
+    """Train several methods on one data set and compare them; keep finished runs and resume interrupted ones."""
     from lond.methods import ALL_METHODS
     from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages
     from lond.results.compare import STORE, draw, write_tables
@@ -90,7 +92,7 @@ def compare(
                 planned, title, folder / STORE, workers=workers, cluster=cluster, runtime=runtime, say=say
             )
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is missing")
+        say("stopped; run the same command to resume")
         raise typer.Exit(130) from None
     heading = f"{found.title}, means over the last {found.mean_over_last} epoch(s) of every run"
     print_table(found.table, heading, ("epochs", "batch_size"))

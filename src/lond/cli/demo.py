@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, tables, report and audit.")] = Path(
+    folder: Annotated[Path, typer.Option("--out", help="Output folder for runs, tables, report and audit.")] = Path(
         "runs/demo"
     ),
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",

@@ -13,15 +13,15 @@ from lond.errors import ConfigError
 
 def detect(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    known: Annotated[str, typer.Option(help="Images of known classes; the run's own test set if left out.")] = "",
-    foreign: Annotated[str, typer.Option(help="Images of no known class.")] = "",
-    save: Annotated[Path | None, typer.Option("--out", help="Folder for table and figures.")] = None,
-    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
-    only: Annotated[str, typer.Option(help="Detectors with commas, e.g. own,knn,mds; all if left out.")] = "",
+    known: Annotated[str, typer.Option(help="Images of known classes; default: the run's own test set.")] = "",
+    foreign: Annotated[str, typer.Option(help="Foreign images.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="Output folder for table and figures.")] = None,
+    root: Annotated[str, typer.Option(help="Folder with the benchmark's files.")] = "",
+    only: Annotated[str, typer.Option(help="Detectors, separated by commas, e.g. own,knn,mds; default: all.")] = "",
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Compare all detectors on a trained run: table, score histograms and ROC curves; * marks what predict uses."""
+    """Compare all detectors on a trained run: table, score histograms and ROC curves; * marks the one in use."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -43,7 +43,7 @@ def detect(
         table.add_row(name, result.fitted_on, *cells, f"{result.seconds:.2f}")
     out.print(table)
     if any(result.used for result in results):
-        out.print("* the score that lond predict calls images foreign by; lond calibrate --detector NAME picks another")
+        out.print("* the score that lond predict uses; choose another with lond calibrate --detector NAME")
     for result in results:
         if result.problem:
             out.print(f"{result.name}: {escape(result.problem)}", soft_wrap=True)

@@ -13,10 +13,10 @@ from lond.cli.shared import out
 def audit_export(
     table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
     tool: Annotated[str, typer.Option("--to", help="datalab, fiftyone, huggingface or label-studio.")],
-    folder: Annotated[Path, typer.Option("--out", help="New folder to write.")],
+    folder: Annotated[Path, typer.Option("--out", help="New folder for the export.")],
     root: Annotated[
         Path | None,
-        typer.Option(help="Folder that the paths of the table are relative to; the audited one if left out."),
+        typer.Option(help="Folder that the paths of the table are relative to; default: the audited one."),
     ] = None,
 ) -> None:
     """Write an audit in the format of another tool."""
@@ -30,15 +30,15 @@ def audit_export(
 
 
 def audit_import(
-    labels: Annotated[Path, typer.Argument(help="What the other tool exported: a file, or the folder of the export.")],
+    labels: Annotated[Path, typer.Argument(help="Export of the other tool: a file or a folder.")],
     tool: Annotated[str, typer.Option("--from", help="datalab, fiftyone, huggingface or label-studio.")],
     table: Annotated[Path, typer.Option(help="Folder of the audit, or its audit.csv or audit.parquet.")],
     save: Annotated[Path, typer.Option("--out", help="CSV of decisions to write.")] = Path("decisions.csv"),
     all_checked: Annotated[
-        bool, typer.Option("--all-checked", help="Someone looked at every image: unchanged labels are right.")
+        bool, typer.Option("--all-checked", help="A person checked every image: unchanged labels are right.")
     ] = False,
 ) -> None:
-    """Turn labels that another tool gave back into decisions for `lond apply` and for the page."""
+    """Turn labels from another tool into decisions for `lond apply` and for the page."""
     from lond.audit.formats.exchange import decisions_from, format_of, write_decisions
     from lond.audit.saved import table_of
     from lond.audit.table import read_audit

@@ -14,16 +14,16 @@ def export(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
     file: Annotated[Path, typer.Argument(help="File to write: .onnx, .pt2 (PyTorch) or .safetensors (weights only).")],
     threshold: Annotated[
-        float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
+        float | None, typer.Option(help="Score above which an image is foreign; default: the run's own threshold.")
     ] = None,
     text: Annotated[
-        bool, typer.Option(help="Give class names and verdicts as text, too (ONNX); not every runtime knows text.")
+        bool, typer.Option(help="Also output class names and verdicts as text (ONNX); not every runtime supports text.")
     ] = True,
     threads: Threads = 0,
 ) -> None:
     """Write a trained run for other programs: classes, probabilities, foreign score, p-value and verdict.
 
-    The file is made on the CPU, whatever device the run was trained on.
+    The export runs on the CPU, whatever device the run was trained on.
     """
     from lond.device import choose_device
     from lond.export import export_run

@@ -37,7 +37,7 @@ HOUR = 3600.0
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="table1 ... table8, figure1 ... figure6.")] = "",
     cells: Annotated[
-        list[str] | None, typer.Option(help='Only these: part of a name or a pattern, e.g. "LOND*", cifar80n, sym80.')
+        list[str] | None, typer.Option(help='Cells to run: part of a name or a pattern, e.g. "LOND*", cifar80n, sym80.')
     ] = None,
     scale_name: Annotated[str, typer.Option("--scale", help="full, mini, frozen or smoke.")] = "mini",
     seeds: Annotated[str, typer.Option(help="Training seeds, e.g. 0,1,2.")] = "0",
@@ -45,20 +45,22 @@ def reproduce(
     threads: ThreadsOption = 0,
     on: OnOption = LOCAL,
     ray_address: AddressOption = "",
-    root: Annotated[str, typer.Option(help="Folder with the benchmarks' own files.")] = "data",
-    folder: Annotated[Path, typer.Option("--out", help="Folder for runs, tables and figures.")] = Path(
+    root: Annotated[str, typer.Option(help="Folder with the benchmarks' files.")] = "data",
+    folder: Annotated[Path, typer.Option("--out", help="Output folder for runs, tables and figures.")] = Path(
         "runs/reproduce"
     ),
     store: Annotated[
         Path | None,
-        typer.Option(help=f"Results store; {STORE} if left out, for smoke runs one in the output folder."),
+        typer.Option(help=f"Results store; default: {STORE}, for smoke runs one in the output folder."),
     ] = None,
-    accelerator: Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")] = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, however long it will take.")] = False,
+    accelerator: Annotated[str, typer.Option(help="Device: auto, cpu, gpu or mps.")] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs without running them.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask for confirmation, however long it takes.")
+    ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="List tables and figures with their cells.")] = False,
 ) -> None:
-    """Run a table or figure of the paper on any scale and print it beside the published one; goes on where it was."""
+    """Run a table or figure of the paper at any scale and print it next to the published one; resume if interrupted."""
     if show_list:
         _list(name)
         return
@@ -96,7 +98,7 @@ def reproduce(
             outcome = carry_out(plan.runs, store, workers=workers, cluster=cluster, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
     except KeyboardInterrupt:
-        say("stopped; the same command goes on with what is missing")
+        say("stopped; run the same command to resume")
         raise typer.Exit(130) from None
     if outcome.problems:
         raise typer.Exit(1)

@@ -24,37 +24,35 @@ USUAL_METRICS = "accuracy,auroc,fpr95"
 SHOWN = 8
 """Settings that a note names."""
 IN_THE_NAME = ("method", "data", "noise", "seed")
-"""Columns that a terminal is too narrow for: the name tells them."""
+"""Columns left out on a terminal, because the name contains them."""
 
 
 def results(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="STORE | add RUN_FOLDER", help="A results store to show, or runs to add to it."),
+        typer.Argument(metavar="STORE | add RUN_FOLDER", help="Results store to show, or runs to add."),
     ] = None,
-    store: Annotated[Path | None, typer.Option(help=f"The store; {STORE} if left out.")] = None,
-    method: Annotated[str, typer.Option(help="Only these methods, with commas.")] = "",
-    data: Annotated[str, typer.Option(help="Only these data sets; with add: the name of the data.")] = "",
-    noise: Annotated[str, typer.Option(help="Only these noises, e.g. sym50,asym40.")] = "",
+    store: Annotated[Path | None, typer.Option(help=f"Results store; default: {STORE}.")] = None,
+    method: Annotated[str, typer.Option(help="Filter by methods, separated by commas.")] = "",
+    data: Annotated[str, typer.Option(help="Filter by data sets; with add: the name of the data.")] = "",
+    noise: Annotated[str, typer.Option(help="Filter by noise, e.g. sym50,asym40.")] = "",
     scale: Annotated[
-        str, typer.Option(help="Only these scales: full, mini, frozen, smoke, own; with add: the scale.")
+        str, typer.Option(help="Filter by scale: full, mini, frozen, smoke, own; with add: the scale.")
     ] = "",
-    seed: Annotated[str, typer.Option(help="Only these training seeds.")] = "",
-    by: Annotated[
-        str, typer.Option(help="Mean and deviation of runs that agree in these, e.g. method,data,noise.")
-    ] = "",
+    seed: Annotated[str, typer.Option(help="Filter by training seeds.")] = "",
+    by: Annotated[str, typer.Option(help="Group by these and show mean and deviation, e.g. method,data,noise.")] = "",
     metrics: Annotated[
         str, typer.Option("--metrics", "--figures", help="Metrics, e.g. accuracy,last.accuracy,knn.clean.auroc.")
     ] = USUAL_METRICS,
     form: Annotated[str, typer.Option("--format", help="table, csv, markdown, latex or json.")] = TABLE,
-    compare: Annotated[tuple[str, str], typer.Option(metavar="A B", help="Two records by name: what differs.")] = (
+    compare: Annotated[tuple[str, str], typer.Option(metavar="A B", help="Show the differences of two records.")] = (
         "",
         "",
     ),
-    preset: Annotated[str, typer.Option(help="With add: the preset, if its data do not tell.")] = "",
-    threads: Annotated[int | None, typer.Option(help="With add: threads the runs had.")] = None,
-    device: Annotated[str | None, typer.Option(help="With add: device they ran on.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="With add: in place of another result.")] = False,
+    preset: Annotated[str, typer.Option(help="With add: the preset, if it cannot be derived from the data.")] = "",
+    threads: Annotated[int | None, typer.Option(help="With add: number of threads of the runs.")] = None,
+    device: Annotated[str | None, typer.Option(help="With add: device of the runs.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="With add: overwrite a different result.")] = False,
 ) -> None:
     """List, group, compare and print stored results; `lond results add RUN_FOLDER...` stores finished runs."""
     from lond.results.choose import find

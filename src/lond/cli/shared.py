@@ -39,24 +39,22 @@ out = LazyConsole()
 WIDE = 400
 """Columns of a table that goes into a file or another program."""
 
-Accelerator = Annotated[str, typer.Option(help="auto, cpu, gpu, cuda or mps.")]
+Accelerator = Annotated[str, typer.Option(help="Device: auto, cpu, gpu, cuda or mps.")]
 """Option of every command that computes."""
 
-Threads = Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's choice.")]
+Threads = Annotated[int, typer.Option(help="CPU threads; 0 = PyTorch's default.")]
 """Option of every command that computes in one process."""
 
-Root = Annotated[str, typer.Option(help="Folder with a benchmark's own files.")]
+Root = Annotated[str, typer.Option(help="Folder with the benchmark's files.")]
 TestData = Annotated[str, typer.Option("--test", help="Test data, if not a split of SOURCE.")]
-Frozen = Annotated[bool, typer.Option("--frozen", help="Train on features of a frozen network: minutes on a CPU.")]
+Frozen = Annotated[bool, typer.Option("--frozen", help="Train on features of a frozen network; minutes on a CPU.")]
 FrozenNetwork = Annotated[
-    str, typer.Option(help="The frozen network, as of --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
+    str, typer.Option(help="Frozen network, with --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
 ]
-TrainedOn = Annotated[str, typer.Option(help="auto, cpu, gpu or mps.")]
+TrainedOn = Annotated[str, typer.Option(help="Device: auto, cpu, gpu or mps.")]
 """Options of the commands that train runs."""
 
-LogTo = Annotated[
-    list[str] | None, typer.Option("--log-to", help="tensorboard, mlflow or wandb, besides the run's own log.")
-]
+LogTo = Annotated[list[str] | None, typer.Option("--log-to", help="Also log to tensorboard, mlflow or wandb.")]
 
 STORE = Path("results/store")
 """The results store of commands that are given none."""

@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 def train(
     source: Annotated[
         str,
-        typer.Argument(help="Folder with class folders, .csv/.parquet table or .npz file; leave out with --preset."),
+        typer.Argument(help="Folder of class folders, .csv/.parquet table or .npz file; omit with --preset."),
     ] = "",
-    folder: Annotated[Path, typer.Option("--out", help="Run folder; a run that was cut is resumed.")] = Path(
+    folder: Annotated[Path, typer.Option("--out", help="Run folder; an interrupted run resumes.")] = Path(
         "runs/latest"
     ),
-    preset_name: Annotated[str, typer.Option("--preset", help="Settings by name; `lond list` shows them.")] = "",
+    preset_name: Annotated[str, typer.Option("--preset", help="Preset name; see `lond list`.")] = "",
     method: Annotated[
-        str, typer.Option(help="Method (see `lond list`); left out: cross-fit on features of SOURCE, else lond-drs.")
+        str,
+        typer.Option(help="Method (see `lond list`); default: cross-fit on features of SOURCE, otherwise lond-drs."),
     ] = "",
     root: Root = "data",
     test: TestData = "",
-    seed: Annotated[int, typer.Option(help="Training seed; the noise has its own.")] = 0,
-    epochs: Annotated[int | None, typer.Option(help="Epochs in all; the warm-up keeps its share.")] = None,
+    seed: Annotated[int, typer.Option(help="Training seed; the noise has a separate one.")] = 0,
+    epochs: Annotated[int | None, typer.Option(help="Total epochs; the warm-up keeps its share.")] = None,
     frozen: Frozen = False,
     network: FrozenNetwork = "",
     settings: Annotated[
@@ -49,19 +50,19 @@ def train(
     ] = None,
     accelerator: TrainedOn = "auto",
     devices: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
-    nodes: Annotated[int, typer.Option(help="Machines.")] = 1,
+    nodes: Annotated[int, typer.Option(help="Number of machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 16-mixed.")] = "32-true",
-    threads: Annotated[int, typer.Option(help="CPU threads of a process; 0 = PyTorch's choice.")] = 0,
+    threads: Annotated[int, typer.Option(help="CPU threads per process; 0 = PyTorch's default.")] = 0,
     detector: Annotated[
-        str, typer.Option(help="Detector that calls images foreign, e.g. knn; own = the method's own score.")
+        str, typer.Option(help="Detector of foreign images, e.g. knn; own = the method's own score.")
     ] = "own",
-    timeout: Annotated[int, typer.Option(help="Seconds after which a process that waits for another gives up.")] = 1800,
+    timeout: Annotated[int, typer.Option(help="Seconds after which a process stops waiting for another.")] = 1800,
     logs: LogTo = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print all settings, where they come from and the time; train nothing.")
+        bool, typer.Option("--dry-run", help="Print all settings, their origin and the expected time; train nothing.")
     ] = False,
 ) -> None:
-    """Train on SOURCE or on a preset's benchmark; resumes a run that was cut."""
+    """Train on SOURCE or on a preset's benchmark; an interrupted run resumes."""
     from lond.presets.options import COMMAND_LINE, key_and_value, stages
     from lond.processes.started import is_first_process, started_outside
     from lond.runs.fit_detector import check_name
@@ -130,7 +131,7 @@ def _train_telling(
         with recorded(logs if first else (), folder, config.method), shown:
             return train_run(config, folder, runtime, detector=detector).metrics
     except KeyboardInterrupt:
-        out.print("stopped; the same command goes on after the last finished epoch")
+        out.print("stopped; run the same command to resume after the last finished epoch")
         raise typer.Exit(130) from None
     except LostProcessError:
         # One line is enough: the process that started this one, if it is there, says the same.

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    data: Annotated[str, typer.Option(help="Data to evaluate on; the run's own test set if left out.")] = "",
-    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files.")] = "",
-    save: Annotated[Path | None, typer.Option("--out", help="JSON file for the figures.")] = None,
+    data: Annotated[str, typer.Option(help="Data to evaluate on; default: the run's own test set.")] = "",
+    root: Annotated[str, typer.Option(help="Folder with the benchmark's files.")] = "",
+    save: Annotated[Path | None, typer.Option("--out", help="JSON file for the metrics.")] = None,
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown class names count as foreign."""
+    """Print accuracy, AUROC and FPR95 of a trained run on labelled images; unknown classes count as foreign."""
     from lond.evaluate import evaluate_predictions
     from lond.io.json_files import write_json
     from lond.runs import load_run
@@ -40,7 +40,7 @@ def evaluate(
     print_figures(f"{run.config.method} on {len(samples)} images of {samples.origin}", figures)
     out.print(f"foreign score: {run.detector}", markup=False, soft_wrap=True)
     if not run.finished:
-        out.print("note: the run is not finished; start its lond train command again to go on")
+        out.print("note: the run is not finished; run its lond train command again to resume")
     if save:
         about = {"run": str(folder), "data": samples.origin, "images": len(samples), "detector": run.detector.name}
         write_json(save, {**about, "metrics": figures})
@@ -51,12 +51,12 @@ def predict(
     source: Annotated[str, typer.Argument(help="Image folder, table or .npz file.")],
     save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
     threshold: Annotated[
-        float | None, typer.Option(help="Score above which an image is foreign; the run's own if left out.")
+        float | None, typer.Option(help="Score above which an image is foreign; default: the run's own threshold.")
     ] = None,
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Write class, probability, foreign score and verdict (known or foreign) of every image."""
+    """Write the class, probability, foreign score and verdict (known or foreign) of every image to a CSV file."""
     from lond.runs import load_run
     from lond.runs.image_tables import prediction_rows
     from lond.train.runtime import Runtime, RuntimeSettings
@@ -78,15 +78,15 @@ def predict(
 
 def calibrate(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    known: Annotated[str, typer.Option(help="Checked images of known classes that were not trained on.")],
+    known: Annotated[str, typer.Option(help="Checked images of known classes that were not used for training.")],
     rate: Annotated[
-        float | None, typer.Option(help="Share of known images that may be called foreign; 0.05 if left out.")
+        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.05.")
     ] = None,
     detector: Annotated[
         str,
-        typer.Option(help="Detector of `lond detect` to use from now on, e.g. knn; own = the method's own score."),
+        typer.Option(help="Detector to use from now on, e.g. knn; own = the method's own score."),
     ] = "",
-    root: Annotated[str, typer.Option(help="Folder with a benchmark's own files, to fit the detector.")] = "",
+    root: Annotated[str, typer.Option(help="Folder with the benchmark's files, to fit the detector.")] = "",
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
 ) -> None:

@@ -84,7 +84,7 @@ class RayCluster:
         is_done: Callable[[Item], bool] = lambda item: False,
         tell: Callable[[str], None] = lambda text: None,
     ) -> Generator[tuple[Item, Answer]]:
-        """Call ``function(item, attempt, *shared)`` for each item, in a process of its own, and yield what comes of it.
+        """Call ``function(item, attempt, *shared)`` for each item in a separate process, and yield the results.
 
         A problem of one does not stop the others. An item whose worker is lost is handed out again, unless it is done
         by then; the function must be able to go on. Whoever stops asking cancels the rest.
@@ -114,7 +114,7 @@ class RayCluster:
                     task = running.pop(reference)
                     answer = self._answer(reference)
                     if answer is None and task.attempt < ATTEMPTS and not is_done(task.item):
-                        tell(f"{_name(task.item)}: its machine or process was lost; it goes on elsewhere")
+                        tell(f"{_name(task.item)}: its machine or process was lost; it resumes elsewhere")
                         waiting.append(HandedOut(task.item, task.attempt + 1))
                     elif answer is None:
                         done = is_done(task.item)

@@ -1,1 +1,1 @@
-"""Labels judged by models that never saw them: heads in folds, neighbours, and a table from many kinds of noise."""
+"""Out-of-fold judgement of labels: linear heads in folds, neighbours, and a table fitted on many kinds of noise."""

@@ -1,4 +1,4 @@
-"""Probabilities of the user's own beside the features: whichever explains the labels better judges, and both speak.
+"""The user's own probabilities in addition to features: the better one judges, and both are pooled.
 
 The probabilities must come from models that did not see the image they judge, like the opinions of ``evidence``. How
 well either explains the given labels is a proper score that needs no truth.

@@ -1,4 +1,4 @@
-"""How labels are confused, and what that says about the true class of every image.
+"""Label confusions, and what they imply about the true class of every image.
 
 A matrix says how often an image of a class carries each label. Its last row stands for foreign images, which carry
 labels as often as these occur.

@@ -1,4 +1,4 @@
-"""What speaks for and against every given label, drawn from heads and neighbours that never saw it."""
+"""Evidence for and against every given label, from out-of-fold heads and neighbours."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def spread_over_classes(labels: Tensor, classes: int, most: int) -> Tensor:
 
 
 ImageColumns = dict[str, Tensor]
-"""Named columns ``(N,)``, one value an image."""
+"""Named columns ``(N,)``, one value per image."""
 
 
 def _columns(opinions: UnseenOpinions, of: Callable[[Tensor], ImageColumns]) -> ImageColumns:

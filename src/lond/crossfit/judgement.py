@@ -171,7 +171,7 @@ def judge_labels(
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A classifier and detector of new images, trained on what a judgement says of the old ones."""
+    """Classifier and detector for new images, trained on judged labels."""
 
     preparation: Preparation
     softmax: Heads

@@ -1,4 +1,4 @@
-"""What a judgement has worked out so far, kept so that a killed one goes on where it was."""
+"""Finished stages of a judgement, stored so that a killed one can resume."""
 
 from __future__ import annotations
 

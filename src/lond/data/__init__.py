@@ -1,1 +1,1 @@
-"""What comes in: sources, noise, benchmarks, views and batches."""
+"""Input data: sources, noise, benchmarks, views and batches."""

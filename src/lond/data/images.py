@@ -45,7 +45,7 @@ _DECODER_ERRORS = (
 )
 
 ORIENTATION = 0x0112
-"""Number of the EXIF entry that says how a picture must be turned."""
+"""Number of the EXIF entry for the orientation of an image."""
 
 _WHITE = (255, 255, 255, 255)
 
@@ -160,7 +160,7 @@ def _check_extent(image: Image.Image, max_pixels: int) -> None:
 
 
 class PictureExtent(NamedTuple):
-    """What the header of an image file says: sides of the upright picture, and whether it holds several pictures."""
+    """Header of an image file: side lengths of the upright image, and whether it has several frames."""
 
     width: int
     height: int
@@ -185,7 +185,7 @@ class EncodedImage:
         return hashlib.sha256(self.content).hexdigest()
 
     def extent(self) -> PictureExtent:
-        """Return what the header says; zeros if there is no picture."""
+        """Return the header; zeros if there is no image."""
         try:
             with _SILENCE, Image.open(io.BytesIO(self.content)) as image:
                 width, height = image.size
@@ -276,7 +276,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def decode(path: str | Path, *, max_pixels: int = MAX_PIXELS, min_side: int | None = None) -> Image.Image:
-    """Return the (first) picture in an image file as upright RGB, whatever its extension says.
+    """Return the first image of a file as upright RGB, whatever its extension.
 
     Raises:
         UnreadableImage: with the reason; see ``decode_bytes`` for the arguments.

@@ -18,7 +18,7 @@ NoiseKind = Literal["symmetric", "asymmetric"]
 
 @dataclass(frozen=True)
 class NoiseSettings:
-    """Which noise to put on clean labels.
+    """Settings of synthetic label noise.
 
     ``symmetric`` flips a known label to any other known class, ``asymmetric`` to the next class id (pair-flip,
     wrapping inside the known block; no similarity between classes is used). Images of unknown classes always get
@@ -149,7 +149,7 @@ def _manifest(
 
 
 def rates(observed: Tensor | np.ndarray, true_labels: Tensor | np.ndarray, closed_rate: float) -> dict[str, Any]:
-    """Return the hash of the observed labels, and the rates that were asked for and that came out.
+    """Return the hash of the observed labels, and the nominal and actual noise rates.
 
     Examples:
         >>> sorted(rates(np.array([0, 1, 1]), np.array([0, 1, 0]), closed_rate=0.3))

@@ -1,4 +1,4 @@
-"""How a source is read: one frozen bundle for all kinds of sources."""
+"""Options for reading a source, the same for all kinds of sources."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def optional_import(name: str, message: str) -> Any:
 
 
 def split_names(split: str) -> tuple[str, ...]:
-    """Return the names in use for ``split``, "train" or "test" (also under its other names).
+    """Return the common names of ``split``, "train" or "test" (also under its other names).
 
     Raises:
         DataError: the split is unknown.
@@ -94,7 +94,7 @@ def split_names(split: str) -> tuple[str, ...]:
 
 
 def is_training(split: str) -> bool:
-    """Tell whether a split is one to train on.
+    """Return whether a split is a training split.
 
     Examples:
         >>> is_training("train"), is_training("val")

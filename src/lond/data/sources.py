@@ -76,7 +76,7 @@ def _check_classes(samples: Samples) -> None:
 
 
 def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bool:
-    """Tell whether ``source`` itself holds ``split``; an undivided source holds only "train".
+    """Return whether ``source`` itself has ``split``; a source without splits has only "train".
 
     Raises:
         DataError: the source is missing or unreadable.

@@ -31,12 +31,12 @@ Faults = dict[int, str]
 
 
 def default_workers() -> int:
-    """Return how many processes decode images unless told otherwise."""
+    """Return the default number of processes that decode images."""
     return min(4, max(0, (os.cpu_count() or 1) - 1))
 
 
 def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, float]]) -> list[Image.Image]:
-    """Resize the short side to ``size`` (bilinear, antialiased) and cut a square out at each position.
+    """Resize the short side to ``size`` (bilinear, antialiased) and crop a square at each position.
 
     A position is (vertical, horizontal) in [0, 1]; 0.5 is the centre.
     """

@@ -15,7 +15,7 @@ from lond.errors import ConfigError
 
 @dataclass(frozen=True)
 class ViewSettings:
-    """How views are made; the defaults are those of the CIFAR experiments.
+    """Settings of views; the defaults are those of the CIFAR experiments.
 
     ``padding`` is the zero border in pixels that random crops may show, ``flip`` mirrors every second image,
     ``strong`` names an entry of ``STRONG_POLICIES``, ``mean`` and ``std`` normalise values in [0, 1] by channel.
@@ -46,7 +46,7 @@ class ViewSettings:
 
 
 class Views(Protocol):
-    """Makes the views of a batch that methods are trained on.
+    """Create the views of a batch that methods are trained on.
 
     Examples:
         >>> maker: Views = ViewMaker(ViewSettings(), channels=3)
@@ -55,17 +55,17 @@ class Views(Protocol):
     """
 
     def weak(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """Change the images a little; ``crop`` False if they were cut out on reading."""
+        """Return weakly augmented images; ``crop`` is False if they were cropped on reading."""
 
     def strong(self, images: Tensor, generator: Generator, crop: bool = True) -> Tensor:
-        """Change the images much."""
+        """Return strongly augmented images."""
 
     def test(self, images: Tensor) -> Tensor:
-        """Return the images as a network expects them, unchanged otherwise."""
+        """Return the normalised images without augmentation."""
 
 
 class ViewMaker:
-    """Makes views of uint8 ``(B, C, H, W)`` batches as float32 of the same shape, channels last in memory.
+    """Create views of uint8 ``(B, C, H, W)`` batches as float32 of the same shape, channels last in memory.
 
     All draws come from the given CPU generator in a fixed order, so equal states give equal views on every device.
 

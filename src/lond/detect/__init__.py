@@ -1,4 +1,4 @@
-"""What is foreign: scores on the evidence of a frozen network; larger = more foreign."""
+"""Detectors of foreign images: scores on features of a frozen network; larger = more foreign."""
 
 from typing import TypeVar
 
@@ -56,7 +56,7 @@ ALL_DETECTORS: Registry[type[Detector]] = Registry("detector", "lond.detect", DE
 
 
 def register(detector: type[D]) -> type[D]:
-    """Register your own detector by its ``name``; also works as a decorator. Passing the class somewhere does the same.
+    """Register your own detector by its ``name``; also works as a decorator. Passing the class has the same effect.
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.

@@ -54,7 +54,7 @@ class ASH(Detector):
         variant: Variant = "s",
         head: Head | None = None,
     ) -> None:
-        """Set the share of each row in percent that is set to zero, the variant, and a head of its own."""
+        """Set the share of each row in percent that is set to zero, the variant, and optionally a head."""
         super().__init__(network)
         if not 0 <= percentile < 100:
             raise ConfigError(f"the percentile must lie in [0, 100), not {percentile}")

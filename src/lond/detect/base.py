@@ -1,4 +1,4 @@
-"""What all detectors share: four verbs on the evidence that a frozen network gives.
+"""Base class of all detectors: fit and score on evidence, the outputs of a frozen network.
 
 A larger score means more foreign. ``fit_features`` and ``score_features`` need no network, only arrays; ``fit`` and
 ``score`` run the network first. Evidence is extracted once and shared by all detectors.
@@ -28,13 +28,13 @@ Need = Literal["maps", "embeddings", "class_scores"]
 
 
 class NotFittedError(LondError):
-    """A detector was asked for scores before it was fitted."""
+    """A detector was used before it was fitted."""
 
 
 class Detector(ABC):
-    """A score on frozen evidence. Settings are constructor arguments; what is fitted lies in ``state``.
+    """Score images by the outputs of a frozen network; settings are constructor arguments, fitted values are ``state``.
 
-    The network may be any classifier that is an ``nn.Module``; see ``ModuleNetwork`` for what it has to be like.
+    The network may be any classifier that is an ``nn.Module``; ``ModuleNetwork`` lists the requirements.
 
     Examples:
         >>> from lond.detect import KNN
@@ -44,7 +44,7 @@ class Detector(ABC):
         >>> KNN(model, k=3).fit(loader).score(torch.rand(5, 3, 2, 2)).shape
         torch.Size([5])
 
-    All that the rest of the package has to know about a detector stands in the attributes of its class.
+    The class attributes tell the rest of the package all it needs to know about a detector.
     """
 
     name: ClassVar[str] = ""
@@ -57,7 +57,7 @@ class Detector(ABC):
     """What scores need that not every network gives; of these, maps are not there for a fit."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Check that a new detector class says what it is fitted on, and that what it needs exists."""
+        """Check that a new detector class declares what it is fitted on, and that its needs exist."""
         super().__init_subclass__(**kwargs)
         if cls.fits_on not in get_args(FitsOn):
             raise TypeError(f"{cls.__name__}.fits_on is {cls.fits_on!r}; choose one of: {', '.join(get_args(FitsOn))}")
@@ -71,7 +71,7 @@ class Detector(ABC):
             raise TypeError(f"{cls.__name__}.needs is {cls.needs!r}; choose from: {', '.join(get_args(Need))}")
 
     def __init__(self, network: AnyNetwork | None = None) -> None:
-        """Keep the network; detectors that work on features or logits alone need none."""
+        """Store the network; detectors that use only features or logits need none."""
         self._network = as_network(network)
         self.state: dict[str, Tensor] = {}
 
@@ -88,13 +88,13 @@ class Detector(ABC):
 
     @torch.no_grad()
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]]) -> Self:
-        """Fit on batches of normalised images and given labels; a detector without a fit does not read them."""
+        """Fit on batches of normalised images and given labels; detectors that need no fitting do not read them."""
         if self.fits_on == "nothing":
             return self
         return self.fit_features(joined([(self.network.evidence(images), labels) for images, labels in batches]))
 
     def fit_features(self, evidence: Evidence) -> Self:
-        """Fit on evidence; nothing to do unless a detector says so.
+        """Fit on evidence; does nothing unless a detector overrides it.
 
         Raises:
             DataError: no row is left to fit on, or a value is not finite.
@@ -111,14 +111,14 @@ class Detector(ABC):
         """Return the foreign scores ``(N,)`` of evidence, in float32 or float64.
 
         Raises:
-            NotFittedError: the detector needs a fit and had none.
+            NotFittedError: the detector needs fitting and is not fitted.
         """
 
     def load_state(self, state: dict[str, Tensor]) -> Self:
-        """Restore what a fit left in ``state``; the settings are the constructor's business.
+        """Restore the fitted ``state``; settings are passed to the constructor.
 
         Raises:
-            DataError: the tensors are of another detector.
+            DataError: the tensors belong to another detector.
         """
         if set(state) != set(self.state_names):
             raise DataError(f"{type(self).__name__} is restored from {sorted(self.state_names)}, not {sorted(state)}")
@@ -137,7 +137,7 @@ class Detector(ABC):
 
 
 def wrong_with_detector(detector: object) -> str:
-    """Return why something cannot be used as a detector; empty if it can."""
+    """Return the reason why an object cannot be used as a detector; empty if it can."""
     if not (isinstance(detector, type) and issubclass(detector, Detector)):
         return "it is no subclass of lond.detect.Detector"
     if inspect.isabstract(detector):

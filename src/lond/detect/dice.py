@@ -54,7 +54,7 @@ class DICE(Detector):
     def __init__(
         self, network: AnyNetwork | None = None, *, percentile: float = 90.0, head: Head | None = None
     ) -> None:
-        """Set the share of the weights in percent that is set to zero, and a head of its own."""
+        """Set the share of the weights in percent that is set to zero, and optionally a head."""
         super().__init__(network)
         if not 0 <= percentile < 100:
             raise ConfigError(f"the percentile must lie in [0, 100), not {percentile}")

@@ -1,4 +1,4 @@
-"""What a frozen network says about images, and which part of it a detector is fitted on."""
+"""Evidence: the outputs of a frozen network, and the rows that a detector is fitted on."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _COLUMNS = ("features", "logits", "labels", "embeddings", "class_scores")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a frozen network says about N images.
+    """Outputs of a frozen network for N images.
 
     ``features`` is ``(N, D)``, the direct input of the last layer; ``logits`` ``(N, C)`` (one-vs-all networks: the log
-    odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative one being left out of every fit;
+    odds of each class); ``labels`` ``(N,)`` given labels, rows with a negative label are left out of every fit;
     ``maps`` the outputs of the last two blocks before pooling, ``(N, C1, H1, W1)`` and ``(N, C2, H2, W2)``, earlier
     block first; ``embeddings`` ``(N, E)`` and ``class_scores`` ``(N, C)``, projections and their similarity to learned
     prototypes, of networks that have them. Parts that a detector does not use may be None; NumPy arrays become tensors.
@@ -41,7 +41,7 @@ class Evidence:
     class_scores: Tensor | None = None
 
     def __post_init__(self) -> None:
-        """Take NumPy arrays as tensors, and check that all parts speak of the same images."""
+        """Convert NumPy arrays to tensors, and check that all parts have the same number of images."""
         for name in _COLUMNS:
             object.__setattr__(self, name, _as_tensor(getattr(self, name), name))
         if self.maps is not None:
@@ -66,13 +66,13 @@ def _as_tensor(value: object, name: str) -> Tensor | None:
 
 
 def trusted_only(evidence: Evidence, mask: Tensor) -> Evidence:
-    """Return the evidence of the images chosen by a boolean mask ``(N,)``.
+    """Return the evidence of the images selected by a boolean mask ``(N,)``.
 
-    A noisy training set holds wrong labels and foreign images. To fit a detector on the samples judged clean, fit it on
-    ``trusted_only(evidence, partition.clean)``; to fit it on everything, on the evidence as it is.
+    A noisy training set contains wrong labels and foreign images. To fit a detector only on samples judged clean, fit
+    it on ``trusted_only(evidence, partition.clean)``; to fit it on all samples, use the evidence itself.
 
     Raises:
-        DataError: the mask is not boolean, or of another length than the evidence.
+        DataError: the mask is not boolean, or its length differs from that of the evidence.
 
     Examples:
         >>> evidence = Evidence(logits=torch.zeros(3, 2), labels=torch.tensor([0, 1, 1]))

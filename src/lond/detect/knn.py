@@ -17,9 +17,9 @@ BLOCK_BYTES = 64 * 2**20
 
 
 def knn_score(features: Tensor, bank: Tensor, k: int = 50) -> Tensor:
-    """Return ``2 - 2 cos``, the squared distance of each unit feature to its K-th nearest in the bank.
+    """Return ``2 - 2 cos``, the squared distance of each normalised feature to its K-th nearest in the bank.
 
-    The search is exact, in blocks of bounded memory. A feature of length zero counts as orthogonal to all (score 2).
+    The search is exact, in blocks of bounded memory. A feature of norm zero counts as orthogonal to all (score 2).
 
     Args:
         features: ``(B, D)``, of any length.
@@ -41,8 +41,8 @@ def knn_score(features: Tensor, bank: Tensor, k: int = 50) -> Tensor:
 class KNN(Detector):
     """Deep nearest neighbours (Sun et al., ICML 2022, arXiv 2204.06507).
 
-    Fitted on features; of the labels only the sign matters. In this setting the training set itself holds open-set
-    images: a bank of all of it makes unknowns look known. Fit on ``trusted_only`` evidence to leave them out.
+    Fitted on features; only the sign of the labels matters. The training set itself may contain open-set images, and a
+    bank that includes them makes unknown images look known. Fit on ``trusted_only`` evidence to leave them out.
 
     Examples:
         >>> import torch
@@ -57,14 +57,14 @@ class KNN(Detector):
     fits_on = "training"
 
     def __init__(self, network: AnyNetwork | None = None, *, k: int = 50) -> None:
-        """Set K; a smaller bank counts to its last row."""
+        """Set K; in a smaller bank the last row counts."""
         super().__init__(network)
         if k < 1:
             raise ConfigError(f"k must be at least 1, not {k}")
         self.k = k
 
     def fit_features(self, evidence: Evidence) -> Self:
-        """Keep the unit features."""
+        """Store the normalised features."""
         self.state = {"bank": F.normalize(fit_rows(evidence, "features").detach().float(), dim=1)}
         return self
 

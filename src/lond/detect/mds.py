@@ -78,9 +78,9 @@ def mds_score(features: Tensor, whitening: Tensor, white_means: Tensor) -> Tenso
 class MDS(Detector):
     """Mahalanobis distance on the last features (Lee et al., NeurIPS 2018, arXiv 1807.03888).
 
-    Fitted on features and given labels, in float64. In this setting the training set itself holds open-set images and
-    wrong labels: both mix the class means and widen the covariance, so that unknowns look known. Fit on
-    ``trusted_only`` evidence to leave them out. A class without a sample has no mean and attracts nothing.
+    Fitted on features and given labels, in float64. Open-set images and wrong labels in the training set shift the
+    class means and inflate the covariance, so that unknown images look known. Fit on ``trusted_only`` evidence to leave
+    them out. A class without samples is ignored.
 
     Examples:
         >>> features = torch.tensor([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0], [6.0, 4.0]])
@@ -94,7 +94,7 @@ class MDS(Detector):
     fits_on = "training"
 
     def __init__(self, network: AnyNetwork | None = None, *, eigen_cutoff: float = 1e-10) -> None:
-        """Set the share of the largest eigenvalue below which a direction counts as dead."""
+        """Set the share of the largest eigenvalue below which a direction is ignored."""
         super().__init__(network)
         if not 0 <= eigen_cutoff < 1:
             raise ConfigError(f"the eigenvalue cutoff must lie in [0, 1), not {eigen_cutoff}")

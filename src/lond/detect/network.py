@@ -1,4 +1,4 @@
-"""What a detector asks of a network, and any ``nn.Module`` as one that answers."""
+"""Networks for detectors: the interface, and an adapter for any ``nn.Module``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lond.errors import ConfigError, LondError
 
 
 class NoNetworkError(LondError):
-    """A detector was given images, or needs a part of the network, but has no network."""
+    """A detector needs a network, for images or for one of its layers, but has none."""
 
 
 class Network(Protocol):
-    """A frozen classifier that gives detectors its logits, features and maps.
+    """Frozen classifier that provides logits, features and feature maps to detectors.
 
     Examples:
         >>> from lond.detect import KNN
@@ -30,13 +30,13 @@ class Network(Protocol):
     """
 
     def evidence(self, images: Tensor, *, maps: bool = False) -> Evidence:
-        """Return features and logits of normalised images ``(B, C, H, W)``, and the maps if asked for."""
+        """Return features and logits of normalised images ``(B, C, H, W)``, and feature maps if requested."""
 
     def head(self, features: Tensor) -> Tensor:
         """Map features ``(B, D)`` to logits ``(B, C)``."""
 
     def finish(self, block: int, maps: Tensor) -> Tensor:
-        """Return the logits ``(B, C)`` that follow from the maps of the last block (0) or the one before it (1)."""
+        """Return the logits ``(B, C)`` computed from the maps of the last block (0) or the one before it (1)."""
 
 
 AnyNetwork = Network | nn.Module
@@ -44,10 +44,10 @@ AnyNetwork = Network | nn.Module
 
 
 class ModuleNetwork:
-    """Any classifier of PyTorch, timm or torchvision, as detectors see it.
+    """Adapter that lets detectors use any PyTorch, timm or torchvision classifier.
 
     The features are the input of its last linear layer, whose output must be what the module returns. The module runs
-    in evaluation mode, on its own device; its mode is restored afterwards. Its maps are not known.
+    in evaluation mode, on its own device; its mode is restored afterwards. It provides no feature maps.
 
     Examples:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 4))
@@ -58,7 +58,7 @@ class ModuleNetwork:
     """
 
     def __init__(self, module: nn.Module, last: str = "") -> None:
-        """Keep the module and the name of its last linear layer; it is looked for if not given.
+        """Store the module and the name of its last linear layer, which is found automatically if not given.
 
         Raises:
             ConfigError: there is no linear layer of that name, or none at all.
@@ -90,7 +90,7 @@ class ModuleNetwork:
         """Return features and logits of images as the module takes them.
 
         Raises:
-            ConfigError: the module returns something else than the output of a linear layer.
+            ConfigError: the module returns something other than the output of a linear layer.
             NoNetworkError: the maps are asked for.
         """
         if maps:
@@ -111,7 +111,7 @@ class ModuleNetwork:
 
     @torch.no_grad()
     def head(self, features: Tensor) -> Tensor:
-        """Map features, wherever they lie, to logits on the module's device."""
+        """Map features on any device to logits on the module's device."""
         logits: Tensor = self.last(features.to(self.last.weight))
         return logits.float()
 

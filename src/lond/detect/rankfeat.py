@@ -39,7 +39,7 @@ def rankfeat_score(last_logits: Tensor, previous_logits: Tensor, temperature: fl
 class RankFeat(Detector):
     """Rank-1 feature removal (Song, Sebe and Wang, NeurIPS 2022, arXiv 2209.08590) on the last two blocks.
 
-    No fit; needs the maps and a network that goes on from them (``Network.finish``).
+    No fit; needs the maps and a network that continues from them (``Network.finish``).
 
     Examples:
         >>> RankFeat(power_iterations=20).needs

@@ -1,4 +1,4 @@
-"""Energy of the logits that follow from clipped features."""
+"""Energy of the logits of clipped features."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReAct(Detector):
         percentile: float = 90.0,
         head: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        """Set the percentile to clip at, and the head ``(B, D) -> (B, C)`` if it is not to be the network's."""
+        """Set the percentile to clip at, and optionally a head ``(B, D) -> (B, C)`` other than the network's."""
         super().__init__(network)
         if not 0 < percentile <= 100:
             raise ConfigError(f"the percentile must lie in (0, 100], not {percentile}")

@@ -51,7 +51,7 @@ class SCALE(Detector):
     def __init__(
         self, network: AnyNetwork | None = None, *, percentile: float = 85.0, head: Head | None = None
     ) -> None:
-        """Set the share of each row in percent that is left out of the smaller sum, and a head of its own."""
+        """Set the share of each row in percent that is left out of the smaller sum, and optionally a head."""
         super().__init__(network)
         if not 0 <= percentile < 100:
             raise ConfigError(f"the percentile must lie in [0, 100), not {percentile}")

@@ -72,7 +72,7 @@ def fit_temperature(
 
 
 def best_temperature(logits: Tensor, labels: Tensor, lowest: float = 0.05, highest: float = 20.0) -> float:
-    """Return the T in [lowest, highest] of least mean cross-entropy, by bisection.
+    """Return the T in [lowest, highest] with the smallest mean cross-entropy, by bisection.
 
     The cross-entropy is convex in 1 / T, so its slope changes sign at most once.
 
@@ -80,7 +80,7 @@ def best_temperature(logits: Tensor, labels: Tensor, lowest: float = 0.05, highe
         logits: ``(N, C)``.
         labels: ``(N,)`` in ``0..C-1``.
         lowest: smallest T considered; reached if the logits rank every label first.
-        highest: largest T considered; reached if the logits say nothing about the labels.
+        highest: largest T considered; reached if the logits carry no information about the labels.
     """
     low, high = math.log(lowest), math.log(highest)
     for _ in range(50):
@@ -93,8 +93,8 @@ def best_temperature(logits: Tensor, labels: Tensor, lowest: float = 0.05, highe
 class TempScaling(Detector):
     """Temperature scaling (Guo et al., ICML 2017, arXiv 1706.04599), then MSP.
 
-    Fitted on logits and labels of images not trained on: on others the network is surer than it has reason to be, and
-    T comes out too small. Wrong labels inflate T; ``trusted_only`` evidence helps.
+    Fitted on logits and labels of images not used for training: on training images the network is overconfident, and T
+    is too small. Wrong labels inflate T; ``trusted_only`` evidence helps.
 
     Examples:
         >>> logits = torch.tensor([[8.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
@@ -114,14 +114,14 @@ class TempScaling(Detector):
         learning_rate: float = 0.01,
         iterations: int = 50,
     ) -> None:
-        """Set where LBFGS starts, its learning rate and the most iterations."""
+        """Set the start, the learning rate and the maximum number of iterations of LBFGS."""
         super().__init__(network)
         if not (start > 0 and learning_rate > 0 and iterations > 0):
             raise ConfigError("start, learning rate and iterations of the temperature fit must be positive")
         self.start, self.learning_rate, self.iterations = start, learning_rate, iterations
 
     def fit_features(self, evidence: Evidence) -> Self:
-        """Fit T by LBFGS; where that leaps below zero (no line search holds it), take the best T by bisection."""
+        """Fit T with LBFGS; if that overshoots below zero (there is no line search), find the best T by bisection."""
         logits, labels = labelled(evidence, "logits")
         try:
             temperature = fit_temperature(

@@ -74,7 +74,7 @@ class ViM(Detector):
     def __init__(
         self, network: AnyNetwork | None = None, *, dimension: int | None = None, head: Head | None = None
     ) -> None:
-        """Set the dimension of the principal subspace (None: by the size of the features), and a head of its own."""
+        """Set the dimension of the principal subspace (None: by the size of the features), and optionally a head."""
         super().__init__(network)
         if dimension is not None and dimension < 0:
             raise ConfigError(f"the principal subspace cannot have dimension {dimension}")

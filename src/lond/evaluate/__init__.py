@@ -1,4 +1,4 @@
-"""How good: accuracy, ranking of foreign images, quality of a partition against the truth."""
+"""Metrics: accuracy, ranking of foreign images, and quality of a partition against the truth."""
 
 from lond.evaluate.accuracy import accuracy, balanced_accuracy
 from lond.evaluate.calibration import expected_calibration_error

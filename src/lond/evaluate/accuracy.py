@@ -10,7 +10,7 @@ from lond.evaluate.arrays import Values, as_classes
 
 
 def accuracy(predicted: Values, labels: Values) -> float:
-    """Return the share of known-class samples whose predicted class is right.
+    """Return the share of known-class samples that are predicted correctly.
 
     Args:
         predicted: ``(N,)`` int64 predicted classes.
@@ -31,7 +31,7 @@ def accuracy(predicted: Values, labels: Values) -> float:
 
 
 def balanced_accuracy(predicted: Values, labels: Values) -> float:
-    """Return the mean over classes of the share of their samples that is predicted right.
+    """Return the mean over classes of the share of samples that are predicted correctly.
 
     Classes without a sample in ``labels`` do not count.
 

@@ -13,7 +13,7 @@ ROUNDING = 1e-3
 
 
 def expected_calibration_error(probabilities: Values, labels: Values, bins: int = 15) -> float:
-    """Return the mean gap between confidence and accuracy over equally wide bins of confidence (ECE).
+    """Return the expected calibration error (ECE): the mean gap between confidence and accuracy over equal-width bins.
 
     A bin holds confidences in ``(lower, upper]``, the first one also 0; empty bins do not count.
 

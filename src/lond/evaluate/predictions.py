@@ -1,4 +1,4 @@
-"""All figures of one evaluation from what a method says and the true labels."""
+"""All metrics of an evaluation, from predictions and true labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANKINGS = {
 
 
 def evaluate_predictions(prediction: Prediction, labels: Values) -> dict[str, float]:
-    """Return accuracy over known images and, where there are foreign images too, the figures of their detection.
+    """Return the accuracy on known images and, if there are foreign images, the metrics of their detection.
 
     Args:
         prediction: what a method says about N images.

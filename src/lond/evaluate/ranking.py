@@ -138,7 +138,7 @@ def aupr_foreign(scores: Values, foreign: Values) -> float:
 
 
 def roc_points(scores: Values, foreign: Values) -> tuple[Tensor, Tensor]:
-    """Return the ROC curve with foreign as the positive class: one point a distinct score, after (0, 0).
+    """Return the ROC curve with foreign as the positive class: one point per distinct score, after (0, 0).
 
     Args:
         scores: ``(N,)``, larger = more foreign.

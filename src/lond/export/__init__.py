@@ -1,4 +1,4 @@
-"""Trained runs for other programs: one graph from pixels to verdicts, and weights by name."""
+"""Export of trained runs for other programs: one graph from pixels to verdicts, or named weights."""
 
 from lond.export.graph import PredictionGraph
 from lond.export.write import FORMATS, export_run

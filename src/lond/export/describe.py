@@ -1,4 +1,4 @@
-"""What an exported file says about itself: classes, input, outputs and threshold, as plain values."""
+"""Description of an exported file: classes, input, outputs and threshold, as plain values."""
 
 from __future__ import annotations
 

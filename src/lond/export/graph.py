@@ -38,7 +38,7 @@ def exportable(detector: RunDetector, method: Method) -> Detector | None:
 
 
 class PredictionGraph(nn.Module):
-    """Everything that follows from an image, without a branch on values, on the CPU and in evaluation mode.
+    """Graph from an image to its verdict, without data-dependent branches, on the CPU and in evaluation mode.
 
     Args:
         run: a trained run; its networks are copied.

@@ -28,7 +28,7 @@ KEY = "lond"
 def export_run(
     run: LoadedRun | Path | str, path: Path | str, *, threshold: float | None = None, text: bool = True
 ) -> dict[str, Any]:
-    """Write a trained run for other programs, in the format that the name's ending says, and return its description.
+    """Export a trained run, in the format given by the file extension, and return its description.
 
     Args:
         run: a trained run, or its folder.

@@ -1,4 +1,4 @@
-"""Features of frozen networks: images become vectors once, are kept by content, and are learned from as if pixels.
+"""Features of frozen networks: computed once per image, cached by content, and used for training in place of pixels.
 
 ``read`` is the one way from images to what is known of them without training, for audits, training and prediction. It
 reads each image once by ``pictures``, hashes it by ``hashes``, runs the network of ``extractor`` (on OpenVINO by

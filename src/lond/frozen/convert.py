@@ -25,7 +25,7 @@ FOLDER = "converted"
 
 
 def own_folder() -> Path:
-    """Return where compiled networks are kept unless told otherwise: LOND_CACHE, or the user's folder for caches."""
+    """Return the default folder of compiled networks: LOND_CACHE, or the user's cache folder."""
     chosen = os.environ.get("LOND_CACHE")
     if chosen:
         return Path(chosen)

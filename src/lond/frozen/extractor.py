@@ -25,7 +25,7 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class ExtractorSettings:
-    """Which network, at which size, and how it is run.
+    """Settings of the frozen network: name, image size and runtime.
 
     Examples:
         >>> ExtractorSettings(size=112).backbone

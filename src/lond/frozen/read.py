@@ -39,7 +39,7 @@ class FeatureReader:
     Attributes:
         cache: folder of what was computed, by content; None keeps it only as long as it is needed.
         device: where the network runs.
-        progress: gives a progress function for a named piece of work.
+        progress: function that returns a progress function for a named piece of work.
     """
 
     cache: Path | None

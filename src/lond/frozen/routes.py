@@ -52,7 +52,7 @@ class PixelNetwork(nn.Module):
 
 
 def chosen_route(route: str, device: torch.device) -> str:
-    """Return the route that "auto" stands for on a device."""
+    """Return the route chosen by "auto" on a device."""
     if route != "auto":
         return route
     return "openvino" if device.type == "cpu" and find_spec("openvino") is not None else "torch"

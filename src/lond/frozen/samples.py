@@ -24,7 +24,7 @@ class FrozenSettings(ExtractorSettings):
     backbone: str = ""
     """"efficientnet-lite0" to "-lite2", or "timm:<model>"; empty = learn from the pixels."""
     cache: str = "runs/features"
-    """Folder of computed features, by image content; where it lies changes no result."""
+    """Folder of cached features, keyed by image content; its location does not affect results."""
 
 
 class FrozenPixels(FeaturePixels):

@@ -45,7 +45,7 @@ def select_confident(probabilities: Tensor, labels: Tensor, threshold: float) ->
 
 
 def select_agreeing(positives: Tensor, labels: Tensor) -> Tensor:
-    """Return the mask ``(N,)`` of samples whose strongest class is their label; ``positives`` is ``(N, C)``.
+    """Return the mask ``(N,)`` of samples whose most probable class is their label; ``positives`` is ``(N, C)``.
 
     Examples:
         >>> select_agreeing(torch.tensor([[0.9, 0.1], [0.2, 0.3]]), torch.tensor([0, 0])).tolist()
@@ -55,7 +55,7 @@ def select_agreeing(positives: Tensor, labels: Tensor) -> Tensor:
 
 
 def select_small_loss(losses: Tensor, labels: Tensor, share: float) -> Tensor:
-    """Return the mask ``(N,)`` of the ``floor(share * n_c)`` samples of smallest loss among the n_c of each class.
+    """Return the mask ``(N,)`` of the ``floor(share * n_c)`` samples with the smallest loss of each class.
 
     Of a class too small for its share one sample is taken, lest the class be lost; a share of 0 takes none.
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class InstanceSelection(NamedTuple):
-    """What DISC decides about N samples; all tensors are ``(N,)``, and at most one of the masks is True.
+    """DISC's selection of N samples; all tensors are ``(N,)``, and at most one of the masks is True.
 
     Examples:
         >>> sure = torch.tensor([[0.9, 0.1], [0.1, 0.9]])

@@ -14,7 +14,7 @@ from lond.identify.neighbours import Neighbours
 
 @dataclass(frozen=True)
 class NeighbourGraph:
-    """The symmetric graph ``S = D^-1/2 (W + W^T) D^-1/2``, kept as what leaves and what enters each of N nodes.
+    """The symmetric graph ``S = D^-1/2 (W + W^T) D^-1/2``, stored as outgoing and incoming edges of N nodes.
 
     ``targets`` and ``weights`` are ``(N, k)``: the k edges W that leave each node. ``sources`` and
     ``source_weights`` are ``(N k,)``: the edges W^T, those into node i from place ``starts[i]`` on. ``scale`` is
@@ -47,7 +47,7 @@ class NeighbourGraph:
 
 
 def neighbour_graph(near: Neighbours, power: float = 3.0) -> NeighbourGraph:
-    """Return the graph of edges ``W_ij = max(0, z_i . z_j)^power`` to the neighbours j of i, made symmetric.
+    """Return the graph of edges ``W_ij = max(0, z_i . z_j)^power`` to the neighbours j of i, symmetrised.
 
     Nodes are not joined to themselves, and a node without any edge has degree 1.
 
@@ -107,7 +107,7 @@ def propagate_labels(
 def conjugate_gradients(
     product: Callable[[Tensor], Tensor], right: Tensor, tolerance: float = 1e-6, iterations: int = 20
 ) -> Tensor:
-    """Solve ``A X = B`` for a symmetric positive definite A, all columns together, each with its own step lengths.
+    """Solve ``A X = B`` for a symmetric positive definite A, all columns at once, each with its own step lengths.
 
     Args:
         product: maps X ``(N, C)`` to ``A X``.

@@ -9,7 +9,7 @@ from lond.identify.neighbours import Neighbours
 
 
 def label_votes(labels: Tensor, neighbours: Neighbours, num_classes: int, temperature: float = 0.2) -> Tensor:
-    """Return the share of the neighbours' given labels, each neighbour j weighted by ``exp(similarity_j / tau)``.
+    """Return the distribution of the neighbours' given labels, weighted by ``exp(similarity_j / tau)``.
 
     Args:
         labels: ``(N,)`` given labels of the bank; unlabelled ones (negative) do not vote.

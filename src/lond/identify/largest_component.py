@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def largest_components(neighbours: Tensor, labels: Tensor, candidates: Tensor) -> Tensor:
-    """Keep of each class the largest set of candidates that hang together by mutual neighbourhood.
+    """Keep, for each class, the largest set of candidates connected by mutual neighbours.
 
     Two candidates of one label are joined if each is among the other's neighbours. Of equally large components that
     with the lowest index is kept; a class without candidates keeps nothing.
@@ -42,7 +42,7 @@ def largest_components(neighbours: Tensor, labels: Tensor, candidates: Tensor) -
 
 
 def mutual_pairs(neighbours: Tensor, groups: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pairs, each once, of samples of one group that are among each other's neighbours.
+    """Return the pairs of mutual neighbours within each group, each pair once.
 
     Args:
         neighbours: ``(N, k)`` distinct neighbours of each sample.

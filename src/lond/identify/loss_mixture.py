@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class TwoGaussians(NamedTuple):
-    """A mixture of two normal distributions on the line; all tensors are ``(2,)`` float64.
+    """Mixture of two one-dimensional normal distributions; all tensors are ``(2,)`` float64.
 
     Examples:
         >>> fit_two_gaussians(torch.tensor([0.0, 0.1, 0.9, 1.0])).means.tolist()
@@ -73,7 +73,7 @@ def fit_two_gaussians(
 def small_loss_posterior(
     losses: Tensor, *, max_iterations: int = 10, tolerance: float = 1e-2, variance_floor: float = 5e-4
 ) -> Tensor:
-    """Return the probability that a loss comes from the Gaussian of the smaller mean, ``(N,) -> (N,)`` float32.
+    """Return the probability that a loss belongs to the Gaussian with the smaller mean, ``(N,) -> (N,)`` float32.
 
     Losses are taken as they are; the floor of the variance expects them in [0, 1] (``scale_to_unit``). If all are
     equal, or there is only one, nothing speaks against any sample and all get 1.

@@ -14,7 +14,7 @@ def negative_margin(negatives: Tensor, labels: Tensor) -> Tensor:
         labels: ``(N,)`` labels in ``0..C-1``.
 
     Returns:
-        ``(N,)`` margins; the smaller, the more likely does the image belong to no class.
+        ``(N,)`` margins; the smaller, the more likely the image is open-set noise.
 
     Examples:
         >>> negative_margin(torch.tensor([[0.25, 1.0], [1.0, 1.0]]), torch.tensor([0, 0])).tolist()

@@ -10,7 +10,7 @@ from lond.identify.neighbours import Neighbours
 
 
 def neighbour_labels(neighbours: Neighbours, positives: Tensor, temperature: float) -> Tensor:
-    """Return the label distribution that each sample's neighbours vote for (Eq. 7, with ``p(x_j)`` under the sum).
+    """Return the neighbour label of each sample (Eq. 7, with ``p(x_j)`` under the sum).
 
     Args:
         neighbours: k neighbours of each of the N samples, by similarity of embeddings.
@@ -41,7 +41,7 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip:
         clip: False = take q[y] as it is.
 
     Returns:
-        ``(N,)`` margins; the larger, the more likely is the label right.
+        ``(N,)`` margins; the larger, the more likely the label is right.
 
     Examples:
         >>> neighbour_margin(torch.tensor([[0.75, 0.25]]), torch.tensor([0]), top=1).tolist()
@@ -60,8 +60,8 @@ def neighbour_margin(neighbour_label: Tensor, labels: Tensor, top: int, *, clip:
 def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int:
     """Return how many samples each class may keep (Eq. 9).
 
-    It is the ``alpha_ID`` quantile, over the C classes, of the number of samples whose neighbours vote for the
-    given label (linear interpolation, the lower median at 0.5), rounded down.
+    It is the ``alpha_ID`` quantile, over the C classes, of the number of samples whose neighbour label equals the given
+    label (linear interpolation, the lower median at 0.5), rounded down.
 
     Examples:
         >>> votes = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
@@ -76,7 +76,7 @@ def clean_quota(neighbour_label: Tensor, labels: Tensor, quantile: float) -> int
 
 
 def select_clean(margins: Tensor, labels: Tensor, quota: int) -> Tensor:
-    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) of largest margin in each class (Eq. 9).
+    """Return the mask ``(N,)`` of the ``quota`` samples (at most all) with the largest margin in each class (Eq. 9).
 
     Examples:
         >>> select_clean(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([0, 0, 1]), quota=1).tolist()

@@ -17,7 +17,7 @@ BLOCK_BYTES = 32 * 2**20
 
 
 class Corrections(NamedTuple):
-    """What the neighbours of Q samples say: their ``labels`` (Q,) int64 and mean ``divergences`` (Q,), small = sure.
+    """Corrections of Q samples: ``labels`` (Q,) int64 and mean ``divergences`` (Q,); small = confident.
 
     Examples:
         >>> Corrections(torch.tensor([3]), torch.tensor([0.2])).labels.tolist()
@@ -97,7 +97,7 @@ def verify_labels(features: Tensor, probabilities: Tensor, labels: Tensor, k: in
 def correct_labels(
     features: Tensor, probabilities: Tensor, pool_features: Tensor, pool_labels: Tensor, k: int
 ) -> Corrections:
-    """Return the label that the nearest trusted samples vote for, and how far the own prediction is from theirs (NCLC).
+    """Return the label voted by the nearest trusted samples, and the divergence of the prediction (NCLC).
 
     With ``a_j = JS(p_i, label y_j)`` neighbour j votes for its smoothed label with the weight ``1 - a_j``. Smoothing
     adds the same to all classes, so the winner is the class of the largest summed weight. The divergence is the mean

@@ -41,16 +41,16 @@ class Neighbours(NamedTuple):
     recall: float = 1.0
 
     def first(self, count: int) -> Neighbours:
-        """Return the nearest ``count`` of them."""
+        """Return the nearest ``count`` neighbours."""
         return Neighbours(self.indices[:, :count], self.similarities[:, :count], self.recall)
 
 
 def nearest_neighbours(bank: Tensor, k: int, *, queries: Tensor | None = None, include_self: bool = True) -> Neighbours:
     """Return the k rows of ``bank`` (N, E) with the largest inner product with each query.
 
-    Processes that work together search for a share of the queries each.
-    The search is exact for queries of their own, and for up to ``EXACT_UP_TO`` points among themselves. Beyond that a
-    point is compared with those in cells around it, which needs unit rows, and the log tells the recall.
+    With several processes, each searches for a share of the queries. The search is exact for given ``queries``, and for
+    up to ``EXACT_UP_TO`` points of the bank itself. Above that, a point is compared only with those in nearby cells,
+    which needs unit rows, and the log shows the recall.
 
     Args:
         bank: ``(N, E)``; unit rows make the inner product a cosine.
@@ -137,7 +137,7 @@ def _faiss_serves(bank: Tensor, points: Tensor) -> bool:
 
 @cache
 def has_faiss() -> bool:
-    """Tell whether faiss is installed; without it, PyTorch searches."""
+    """Return whether faiss is installed; without it, PyTorch searches."""
     return find_spec("faiss") is not None
 
 

@@ -23,7 +23,7 @@ Selection = Literal["neighbour-margin", "uniform"]
 
 @dataclass(frozen=True)
 class IdentifySettings:
-    """Settings of the identification; the paper's values for CIFAR with symmetric noise.
+    """Settings of the identification; defaults are the paper's values for CIFAR with symmetric noise.
 
     Examples:
         >>> IdentifySettings(neighbours=50, top=1).clean_quantile
@@ -31,19 +31,19 @@ class IdentifySettings:
     """
 
     neighbours: int = 200
-    """k, the neighbours that vote."""
+    """k, number of nearest neighbours."""
     top: int = 3
-    """K, the strongest other classes in the neighbour margin; 1 for asymmetric noise and web data."""
+    """K, number of other classes in the neighbour margin; 1 for asymmetric noise and web data."""
     clean_quantile: float = 0.9
     """alpha_ID."""
     open_share: float = 0.1
-    """alpha_OOD, of the samples that are not clean."""
+    """alpha_OOD, share of the samples that are not clean."""
     temperature: float = 0.1
     """tau."""
     include_self: bool = True
     """Whether a sample is among its own neighbours."""
     selection: Selection = "neighbour-margin"
-    """"neighbour-margin" is the paper's; "uniform" is UNICON's, which knows no neighbours and no clean_quantile."""
+    """"neighbour-margin" is the paper's; "uniform" is UNICON's, which uses neither neighbours nor clean_quantile."""
 
     def __post_init__(self) -> None:
         """Check that counts are at least 1, shares lie in [0, 1] and the selection is a known one."""
@@ -73,10 +73,11 @@ def identify(
         positives: ``(N, C)`` one-vs-all probabilities of belonging to each class, each in [0, 1].
         embeddings: ``(N, E)``; normalised here to unit length.
         settings: thresholds; the paper's if None.
-        clip_weights: clip the vote for the given label in Eq. 12 as in Eq. 8; False as in the released program.
+        clip_weights: clip q of the given label in Eq. 12 as in Eq. 8; False as in the released program.
 
     Returns:
-        The partition with Eq. 12 weights, corrected labels (the neighbours' vote for closed-set noise) and margins.
+        The partition with the weights of Eq. 12, corrected labels (the neighbour label for closed-set noise) and
+        margins.
 
     Raises:
         DataError: shapes disagree, values are not finite, or there are fewer than two classes.

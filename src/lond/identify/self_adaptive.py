@@ -16,7 +16,7 @@ SMALLEST_VARIANCE = 1e-6
 
 
 class Thresholds(NamedTuple):
-    """``level`` () is T, the global threshold; ``mass`` (C,) is l, the mean probability that each class attracts.
+    """``level`` () is T, the global threshold; ``mass`` (C,) is l, the mean predicted probability of each class.
 
     Examples:
         >>> Thresholds(torch.tensor(0.8), torch.tensor([0.5, 0.25])).by_class().tolist()
@@ -136,7 +136,7 @@ def move_moments(old: Moments, confidence: Tensor, classes: Tensor, memory: floa
 
 
 def truncated_gaussian_weights(confidence: Tensor, classes: Tensor, moments: Moments, sharpness: float) -> Tensor:
-    """Return the trust ``(N,)`` in the teacher's classes: 1 from the class's mean confidence on, less below it.
+    """Return the weights ``(N,)`` of the teacher's classes: 1 at or above the class's mean confidence, less below.
 
     ``w_i = exp(-min(v_i - mu_c, 0)^2 / (2 var_c / n^2))``, c the class of sample i.
 

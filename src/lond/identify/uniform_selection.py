@@ -38,7 +38,7 @@ def divergence_cutoff(divergences: Tensor, limit: float = 0.7, correction: float
 
 
 def select_uniformly(divergences: Tensor, labels: Tensor, num_classes: int, cutoff: float) -> UniformSelection:
-    """Choose the k samples of least divergence of every class; k = floor(samples below the cut-off / C).
+    """Select the k samples with the smallest divergence in every class; k = floor(samples below the cut-off / C).
 
     A class of fewer than k samples gives all it has. If any sample lies below the cut-off, k is at least 1, so that
     small sets of many classes are not left with nothing. Of equal divergences the earlier sample comes first.
@@ -71,7 +71,7 @@ def select_uniformly(divergences: Tensor, labels: Tensor, num_classes: int, cuto
 
 
 def divergence_weights(divergences: Tensor, trusted_below: float = 0.5) -> Tensor:
-    """Return the belief in given labels: 1 below ``trusted_below``, else ``1 - d``, ``(N,) -> (N,)``.
+    """Return the weights of given labels: 1 below ``trusted_below``, else ``1 - d``, ``(N,) -> (N,)``.
 
     Examples:
         >>> divergence_weights(torch.tensor([0.2, 0.75])).tolist()

@@ -1,4 +1,4 @@
-"""The final verdict on labelled samples, from what a trained model says about them."""
+"""The final verdict on labelled samples, from the output of a trained model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lond.types import Verdict
 
 
 def judge(labels: Tensor, predicted: Tensor, scores: Tensor, threshold: float) -> list[Verdict]:
-    """Return one verdict per sample: foreign above the threshold, else mislabelled where the prediction differs.
+    """Return one verdict per sample: foreign above the threshold, otherwise mislabelled if the prediction differs.
 
     Args:
         labels: ``(N,)`` given labels; negative = unlabelled, which is the verdict unless the image is foreign.

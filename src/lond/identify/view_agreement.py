@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Assignment(NamedTuple):
-    """Three disjoint masks ``(B,)`` that cover the batch.
+    """Disjoint masks ``(B,)`` for clean, closed-set and open-set samples that cover the batch.
 
     Examples:
         >>> import torch
@@ -23,7 +23,7 @@ class Assignment(NamedTuple):
 
 
 def rising_threshold(epoch: int, warmup_epochs: int, rise_epochs: int, base: float, final: float) -> float:
-    """Return the threshold of one epoch, counted from 0.
+    """Return the threshold of an epoch, counted from 0.
 
     It rises from 0 to ``base`` during warm-up, ``base * e / T_w``, then to ``final`` within ``rise_epochs`` (0: at
     once), where it stays.

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, locked, and read with errors that name the file and the entry."""
+"""File access: atomic writes, locks, and reads whose errors name the file and the entry."""

@@ -69,7 +69,7 @@ def append_text(path: Path, text: str) -> None:
 
 @contextmanager
 def told_in_one_line(path: Path) -> Iterator[None]:
-    """Turn what the system says about writing a file or folder into an error that says what to do.
+    """Turn a system error about writing a file or folder into one that says what to do.
 
     Raises:
         FullDiskError: there is no room.

@@ -133,7 +133,7 @@ def _text(path: Path) -> str:
 
 
 def _depth_exceeds(content: Any, deepest: int) -> bool:
-    """Tell whether lists and objects lie in one another more than so many times."""
+    """Return whether lists and objects are nested more deeply than a limit."""
     level = [content]
     for _ in range(deepest):
         level = [

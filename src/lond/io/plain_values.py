@@ -50,7 +50,7 @@ def flat(nested: Mapping[str, Any], where: str = "") -> dict[str, Any]:
 
 
 def unknown_key(key: str, known: Collection[str]) -> ConfigError:
-    """Return the error that tells of an unknown key (with its path) and of the known one that is most like it."""
+    """Return the error for an unknown key (with its path), which names the most similar known one."""
     parent, dot, last = key.rpartition(".")
     close = difflib.get_close_matches(last, known, n=1)
     advice = f"did you mean {parent + dot + close[0]!r}?" if close else f"known: {', '.join(known)}"

@@ -28,7 +28,7 @@ def _pair_log_probabilities(embeddings: Tensor, temperature: float) -> Tensor:
 
 @dataclass(frozen=True)
 class _Shown:
-    """Which sample each of the M views stands for, with its label and weight; all ``(M,)``."""
+    """Sample that each of the M views represents, with its label and weight; all ``(M,)``."""
 
     identities: Tensor
     labels: Tensor
@@ -36,7 +36,7 @@ class _Shown:
 
 
 def _bi_level_term(log_probabilities: Tensor, anchors: _Shown, others: _Shown) -> Tensor:
-    """Return Eq. 4 for every anchor: what it stands for is compared with what the other views stand for."""
+    """Return Eq. 4 for every anchor, comparing its sample with the samples of the other views."""
     itself = torch.eye(len(log_probabilities), dtype=torch.bool, device=log_probabilities.device)
     same_sample = (anchors.identities[:, None] == others.identities[None, :]) & ~itself
     same_label = (anchors.labels[:, None] == others.labels[None, :]) & ~same_sample & ~itself
@@ -48,15 +48,15 @@ def _bi_level_term(log_probabilities: Tensor, anchors: _Shown, others: _Shown) -
 def bi_level_contrastive(
     embeddings: Tensor, identities: Tensor, labels: Tensor, weights: Tensor, temperature: float
 ) -> Tensor:
-    """Return the bi-level contrastive loss of every view (Eq. 4-5, the weight outside the log).
+    """Return the bi-level contrastive loss of every view (Eq. 4-5, with the weight outside the logarithm).
 
-    An anchor is drawn to the other view of its own sample with weight 1, and to each view of another sample
-    of the same label with weight ``w_i w_j``; the sum is divided by 1 + the weighted number of such views.
-    A sample of weight 0 (judged foreign) thus has only its instance term, and serves as a negative.
+    An anchor is pulled towards the other view of its own sample with weight 1, and towards each view of another sample
+    of the same label with weight ``w_i w_j``; the sum is divided by 1 + the weighted number of such views. A sample of
+    weight 0 (judged foreign) has only its instance term, and serves as a negative.
 
     Args:
         embeddings: ``(M, E)`` unit vectors of M = 2B views.
-        identities: ``(M,)`` which sample a view shows.
+        identities: ``(M,)`` index of the sample that a view shows.
         labels: ``(M,)`` corrected labels.
         weights: ``(M,)`` sample weights of Eq. 12.
         temperature: tau.
@@ -86,9 +86,9 @@ def mixed_bi_level_contrastive(
 ) -> Tensor:
     """Return the loss for mixed views: lambda times the major partner's term plus 1 - lambda times the minor's.
 
-    In the minor term an anchor stands for its minor partner, and every other view for its own major one. So both views
-    that show the partner at the larger share are its positives, and the sum is divided by 2 + the weighted number of
-    views of the same label.
+    In the minor term, an anchor represents its minor partner, and every other view its own major one. Both views that
+    show the partner with the larger share are therefore its positives, and the sum is divided by 2 + the weighted
+    number of views of the same label.
 
     Args:
         embeddings: ``(V * B, E)``: the B mixed samples of view 0, then those of view 1, ...
@@ -96,7 +96,7 @@ def mixed_bi_level_contrastive(
         weights: ``(B,)`` sample weights before mixing.
         mixes: one mixing per view.
         temperature: tau.
-        pairs: "minor" = in the minor term the other views stand for their minor partners, too.
+        pairs: "minor" = in the minor term, the other views represent their minor partners too.
 
     Returns:
         ``(V * B,)`` losses in float32.

@@ -11,7 +11,7 @@ from lond.losses.rows import check_rows
 
 
 def binary_bank(logits: Tensor, labels: Tensor, negatives: Tensor) -> Tensor:
-    """Return ``-log b_y - sum_n log(1 - b_n)``: of all classes but y only the listed ones are pushed down.
+    """Return ``-log b_y - sum_n log(1 - b_n)``: only the listed classes serve as negatives.
 
     The released program computes ``-log(b + 1e-8)``; log space needs no such term.
 
@@ -47,7 +47,7 @@ def random_negative_bank(logits: Tensor, labels: Tensor, random: torch.Generator
 
 
 def hard_negative_bank(logits: Tensor, labels: Tensor, class_logits: Tensor, random: torch.Generator) -> Tensor:
-    """Return the loss with two negatives: the class that a classifier finds hardest, and a random third one.
+    """Return the loss with two negatives: the classifier's hardest class, and a random other one.
 
     Args:
         logits: ``(B, C, 2)`` of the bank.
@@ -78,7 +78,7 @@ def hardest_other(class_logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def draw_others(taken: Tensor, num_classes: int, random: torch.Generator) -> Tensor:
-    """Draw, for each row, one class that is not taken, all others being equally likely.
+    """Draw, for each row, one class that is not taken, uniformly at random.
 
     Args:
         taken: ``(B, T)`` classes, all different within a row.

@@ -30,7 +30,7 @@ def jensen_shannon(first: Tensor, second: Tensor, base: float = 2.0) -> Tensor:
 
 
 def jensen_shannon_to_label(probability: Tensor, base: float = 2.0) -> Tensor:
-    """Return the divergence of a prediction from a one-hot label, which depends on the label's probability q alone.
+    """Return the divergence of a prediction from a one-hot label, which depends only on the label's probability q.
 
     ``log 2 + (q log q - (1 + q) log(1 + q)) / 2``; any shape in, the same shape out.
 

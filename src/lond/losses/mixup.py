@@ -14,7 +14,7 @@ from lond.losses.rows import check_rows
 
 @dataclass(frozen=True)
 class Mix:
-    """One mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``.
+    """Mixing of a batch: row i becomes ``ratio * x[i] + (1 - ratio) * x[partners[i]]``.
 
     Examples:
         >>> mix_inputs(torch.tensor([0.0, 4.0]), Mix(0.75, torch.tensor([1, 0]))).tolist()

@@ -34,7 +34,7 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
 
 
 def refined_targets(labels: Tensor, positives: Tensor, by_prototype: Tensor, temperature: float) -> Tensor:
-    """Return the targets of clean samples: the given label blended with the prototypes' prediction, then sharpened.
+    """Return the targets of clean samples: the given label mixed with the prototypes' prediction, then sharpened.
 
     The label's share is the largest one-vs-all positive, a mean over V views.
 

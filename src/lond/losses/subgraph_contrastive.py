@@ -10,7 +10,7 @@ from lond.losses.rows import check_rows
 
 
 def instance_contrastive(first: Tensor, second: Tensor, temperature: float) -> Tensor:
-    """Return the contrastive loss of finding each sample's second view among all other views, given its first.
+    """Return the contrastive loss of identifying each sample's second view among all other views, given its first.
 
     With ``s_i = z_i . z'_i`` it is
     ``-log [exp(s_i / t) / (exp(s_i / t) + sum_{j != i} exp(z_i . z_j / t) + exp(z_i . z'_j / t))]``.
@@ -31,7 +31,7 @@ def instance_contrastive(first: Tensor, second: Tensor, temperature: float) -> T
 
 
 def subgraph_contrastive(first: Tensor, second: Tensor, labels: Tensor, kept: Tensor, temperature: float) -> Tensor:
-    """Return the mean over the positives of the instance contrast; kept samples of one label are positives too.
+    """Return the contrastive loss averaged over all positives; kept samples with the same label are positives too.
 
     The positives P_i of sample i are its own second view and, if it is kept, both views of every other kept sample of
     its label: ``-1 / |P_i| sum_{p in P_i} log [exp(p / t) / (exp(s_i / t) + sum_{a in A_i} exp(a / t))]``, where A_i

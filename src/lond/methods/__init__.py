@@ -1,4 +1,4 @@
-"""Recipes: one method a file."""
+"""Training methods, one per file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ALL_METHODS: Registry[type[Method]] = Registry("method", "lond.methods", METHODS
 
 
 def register(method: type[M]) -> type[M]:
-    """Register your own method by its ``name``; also works as a decorator. Passing the class somewhere does the same.
+    """Register your own method by its ``name``; also works as a decorator. Passing the class has the same effect.
 
     Raises:
         ConfigError: the name is taken, or the class lacks something.

@@ -17,7 +17,7 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is to learn: N given labels of C classes; and how to build a backbone, with its feature size.
+    """Learning task: N given labels of C classes, and how to build a backbone with its feature size.
 
     Examples:
         >>> import torch
@@ -32,7 +32,7 @@ class Task:
 
 
 class Survey(Protocol):
-    """Maps every training sample, in order, through a function of its test view; the network is in evaluation mode.
+    """Map every training sample, in order, through a function of its test view, in evaluation mode.
 
     Examples:
         >>> import torch
@@ -47,7 +47,7 @@ class Survey(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """What an epoch of a method costs, in epochs of plain cross-entropy, and in searches among all training samples.
+    """Cost of an epoch, in epochs of plain cross-entropy and in neighbour searches over all training samples.
 
     Examples:
         >>> Cost(warmup=2.0, later=6.5, searches=1.0).neighbours
@@ -65,7 +65,7 @@ class Cost:
 
 
 class Method(nn.Module, ABC):
-    """A recipe: which batches an epoch needs, what a step minimises, and what the trained networks say.
+    """Training method: the batches of an epoch, the loss of a step, and the prediction of the trained networks.
 
     The networks are submodules, so parameters, buffers and devices are handled as for any module. A method is built
     from its settings and a ``Task``. All that the rest of the package has to know about it stands in the attributes of

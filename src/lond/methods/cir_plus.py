@@ -75,7 +75,7 @@ class CirPlusSettings(ClassifierSettings):
 
 
 class CirPlus(SingleMethod):
-    """One network with three heads: classes, a bank of "is it this class?", and how far an image was rotated.
+    """CIR+: one network with three heads, a softmax classifier, a bank of binary classifiers, and rotation prediction.
 
     Examples:
         >>> from lond import preset

@@ -40,7 +40,7 @@ class CoTeachingSettings(ClassifierSettings):
 
     head: Literal["mlp", "linear"] = "linear"
     noise_rate: float = 0.2
-    """tau, the share of each batch that is discarded after the ramp; the method has to be told."""
+    """tau, the share of each batch that is discarded after the ramp-up; it must be given."""
     ramp_epochs: Epochs = 10
     """T_k, epochs over which the discarded share rises from 0; 0 = tau at once."""
     ramp_exponent: float = 1.0
@@ -56,7 +56,7 @@ class CoTeachingSettings(ClassifierSettings):
 
 
 class CoTeaching(PairMethod):
-    """Both networks see every batch; each learns from the samples on which its peer has the smallest losses.
+    """Co-teaching: two networks, each learning from the samples on which its peer has the smallest losses.
 
     Network 1 alone predicts; foreign score = 1 - its maximum softmax probability.
 

@@ -47,7 +47,7 @@ class CoTeachingPlusSettings(CoTeachingSettings):
 
 
 class CoTeachingPlus(CoTeaching):
-    """Some epochs of Co-teaching, then the same exchange within the samples of different predictions.
+    """Co-teaching+: Co-teaching first, then the same exchange among samples on which the networks disagree.
 
     Verdicts still rank the whole batch: disagreement says what is worth learning, not which label is right.
 

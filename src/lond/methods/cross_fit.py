@@ -87,7 +87,7 @@ class KnownOrNone(nn.Module):
 
 
 class CrossFit(Method):
-    """One network learns what was judged out of fold, foreign images as a class of their own; its average predicts.
+    """Cross-fit: learn labels judged out-of-fold, with foreign images as an extra class; the weight average predicts.
 
     Labels are judged by heads and neighbours that never saw them (``lond.crossfit``), before the first epoch where the
     inputs are features of a frozen network, after the warm-up where they are images. Later targets mix this with what

@@ -64,7 +64,7 @@ class DiscSettings(ClassifierSettings):
 
 
 class Disc(SingleMethod):
-    """A label is trusted in a view while its probability beats the sample's own running confidence.
+    """DISC: trust a label in a view while its probability exceeds the sample's own running confidence.
 
     Trusted in both views: clean, cross-entropy. In one: hard, generalised cross-entropy. In none, but surely predicted:
     purified, relabelled. All three are also mixed with each other. The rest is not learned from.
@@ -102,7 +102,7 @@ class Disc(SingleMethod):
         if not torch.stack(self.selection[:3]).any():
             warnings.warn(
                 f"epoch {epoch}: no sample is selected: no label is more probable than its sample's running "
-                "confidence; warming up for another epoch. If this goes on, lower optimiser.learning_rate or raise "
+                "confidence; warming up for another epoch. If this persists, lower optimiser.learning_rate or raise "
                 "settings.confidence_memory",
                 stacklevel=2,
             )

@@ -44,7 +44,7 @@ class DivideMixSettings(SemiSupervisedPairSettings):
 
 
 class DivideMix(SemiSupervisedPair):
-    """Each network divides the samples by their loss for the other one, which then learns from them by MixMatch.
+    """DivideMix: each network divides the samples by loss for the other, which learns from them with MixMatch.
 
     Examples:
         >>> from lond import preset

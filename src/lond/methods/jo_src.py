@@ -65,7 +65,7 @@ class JoSrcSettings(ClassifierSettings):
 
 
 class JoSrc(SingleMethod):
-    """Labels are judged by how near they are to the prediction, the other samples by whether two views agree.
+    """Jo-SRC: judge labels by their divergence from the prediction, other samples by the agreement of views.
 
     Examples:
         >>> from lond import preset

@@ -44,7 +44,7 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Stream, Term
 
 
 class LondDrs(Method):
-    """Algorithm 1: warm up, then each epoch identify the samples and learn from each kind in its own way.
+    """LOND-DRS (Algorithm 1): warm up, then identify clean, closed-set and open-set samples in every epoch.
 
     Examples:
         >>> from lond import preset
@@ -99,7 +99,7 @@ class LondDrs(Method):
     def _warmup_again(self, epoch: int) -> list[Phase]:
         warnings.warn(
             f"epoch {epoch}: no sample is judged clean: the neighbours agree with the labels of too few classes; "
-            "warming up for another epoch. If this goes on, lower optimiser.learning_rate, add epochs, or raise "
+            "warming up for another epoch. If this persists, lower optimiser.learning_rate, add epochs, or raise "
             "settings.identify.clean_quantile",
             stacklevel=2,
         )

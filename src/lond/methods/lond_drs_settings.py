@@ -12,12 +12,12 @@ from lond.losses import MixedPairs
 from lond.types import Epochs
 
 Details = Literal["ours", "released"]
-"""Who decides where the paper is silent: this package, or the authors' released program."""
+"""Source of the choices where the paper is silent: this package, or the authors' released program."""
 
 
 @dataclass(frozen=True)
 class Savings:
-    """Passes through the network that a step or epoch leaves out; with none of them the method is the published one.
+    """Passes through the network to skip; with none skipped, the method is the published one.
 
     Examples:
         >>> Savings(identify_every=2).survey_targets
@@ -25,19 +25,19 @@ class Savings:
     """
 
     survey_targets: bool = False
-    """Make targets from what the identification saw of an image at the beginning of the epoch, not from four passes."""
+    """Take targets from the pass over all images at the start of the epoch, instead of four passes per step."""
     consistency_on_supervised: bool = False
-    """Ask for consistency on the mixed clean and closed batch, both of whose views then share one mixing."""
+    """Compute the consistency loss on the mixed clean and closed batch; its two views then share one mixing."""
     contrast_on_supervised: bool = False
-    """Contrast the mixed clean and closed batch; open images are left out."""
+    """Compute the contrastive loss on the mixed clean and closed batch; open images are left out."""
     identify_every: int = 1
-    """Epochs from one identification to the next."""
+    """Number of epochs between two identifications."""
     one_view_targets: bool = False
     """Make targets from the weak view alone."""
     contrast_every: int = 1
-    """Steps from one contrastive term to the next. It then weighs that many times as much."""
+    """Number of steps between two contrastive terms, whose weight is multiplied by it."""
     consistency_every: int = 1
-    """Steps from one consistency term to the next. It then weighs that many times as much."""
+    """Number of steps between two consistency terms, whose weight is multiplied by it."""
 
     def __post_init__(self) -> None:
         """Check that every term comes at all, and that no saving excludes another."""
@@ -53,7 +53,7 @@ class Savings:
 
 @dataclass(frozen=True)
 class LondDrsSettings:
-    """Settings of LOND-DRS; the paper's values for CIFAR. A weight of 0 switches its term off.
+    """Settings of LOND-DRS; defaults are the paper's values for CIFAR. A weight of 0 switches its term off.
 
     Examples:
         >>> LondDrsSettings().warmup_epochs
@@ -63,7 +63,7 @@ class LondDrsSettings:
     warmup_epochs: Epochs = 50
     identify: IdentifySettings = field(default_factory=IdentifySettings)
     mixup: float = 1.0
-    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
+    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixup)."""
     temperature: float = 0.1
     """tau of the prototype and contrastive losses."""
     sharpening: float = 0.5
@@ -82,24 +82,24 @@ class LondDrsSettings:
     ramp_epochs: Epochs = 16
     """Epochs after warm-up over which the pseudo-label term rises to its full weight; 0 = at once (as printed)."""
     mixed_pairs: MixedPairs = "major"
-    """What other mixed views stand for when the contrastive loss looks for an anchor's minor partner: the sample they
-    show at the larger share (released program), or the one at the smaller share, as in version 0.1.0 ("minor")."""
+    """Which sample a mixed view represents when the contrastive loss matches an anchor's minor partner: the one with
+    the larger share ("major", as in the released program), or the smaller share ("minor", as in version 0.1.0)."""
     details: Details = "ours"
-    """What is done where the paper is silent. "ours" measures better on mini80.
+    """Choices where the paper is silent. "ours" scores higher on mini80.
 
-    "released": every view of every stream passes the network by itself, with its own batch statistics; heads start from
-    Kaiming-normal weights and zero biases, prototypes from means that are not scaled; the ramp rises once an epoch; the
-    weights of Eq. 12 know no clip. The plan "late-cosine" of the optimiser belongs to it.
+    "released": every view of every stream passes through the network separately, with its own batch statistics; heads
+    start from Kaiming-normal weights and zero biases, prototypes from unscaled means; the ramp-up changes once per
+    epoch; the weights of Eq. 12 are not clipped. Use it with the learning-rate plan "late-cosine".
     """
     refine_clean_targets: bool = True
-    """Blend the prototype prediction into the targets of clean samples (the released program); else the given label."""
+    """Mix the prototype prediction into the targets of clean samples, as released; otherwise use the given label."""
     savings: Savings = field(default_factory=Savings)
-    """Passes to leave out, for speed; none in the published method."""
+    """Passes to skip, for speed; none in the published method."""
     witness: bool = False
-    """Train a second, plain network on every given label, and read the foreign score from it (its largest logit).
+    """Train a second, plain network on all given labels, and use its largest logit for the foreign score.
 
-    Not in the paper. Foreign images in the training set carry scattered labels, so this network finds no class likely
-    for them, while the other one never learns from samples that are not judged clean. It changes nothing else.
+    Not in the paper. Foreign training images have scattered labels, so this network assigns no class with confidence to
+    them, while the main network never learns from samples that are not judged clean. Nothing else changes.
     """
 
     formerly: ClassVar[Mapping[str, Any]] = {"mixed_pairs": "minor"}

@@ -77,7 +77,7 @@ class LabelDivision:
 
 
 class Nce(PairMethod):
-    """Two networks; each trains on the labels that the other one's neighbours agree with, and on corrected ones.
+    """NCE: two networks, each trained on labels that the other one's neighbours confirm, and on corrected ones.
 
     Examples:
         >>> from lond import preset

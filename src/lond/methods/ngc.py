@@ -51,7 +51,7 @@ class NgcSettings(ClassifierSettings):
     """How far labels travel on the graph, in [0, 1)."""
     similarity_power: float = 3.0
     mixup: float = 8.0
-    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixing)."""
+    """Concentration of the Beta distribution (0.5 for web data; 0 = no mixup)."""
     mix_both_views: bool = True
     """Mix weak and strong views (CIFAR) or weak ones alone (web data)."""
     temperature: float = 0.3
@@ -78,7 +78,7 @@ class NgcSettings(ClassifierSettings):
 
 
 class Ngc(SingleMethod):
-    """Each epoch: correct labels on the graph, keep the largest component of each class, learn from it and by contrast.
+    """NGC: correct labels on a neighbour graph, and learn from the largest component of each class.
 
     Foreign score = 1 - the largest cosine with a class prototype. The prototypes are the mean embeddings of the kept
     samples at the start of the epoch.
@@ -126,7 +126,7 @@ class Ngc(SingleMethod):
 
     def _warn(self, epoch: int) -> None:
         warnings.warn(
-            f"epoch {epoch}: no corrected label is trusted; warming up for another epoch. If this goes on, add epochs "
+            f"epoch {epoch}: no corrected label is trusted; warming up for another epoch. If this persists, add epochs "
             "or lower settings.eta_high",
             stacklevel=3,
         )

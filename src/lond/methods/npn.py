@@ -87,7 +87,7 @@ class NpnSoftSettings(NpnSettings):
 
 
 class Npn(SingleMethod):
-    """Choose among candidate classes by a running vote of the network's predictions; push all others down.
+    """NPN: choose among candidate classes by a running vote of predictions; use all others as negatives.
 
     Examples:
         >>> issubclass(NpnHard, Npn) and issubclass(NpnSoft, Npn)

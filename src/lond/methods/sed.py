@@ -84,7 +84,7 @@ class SedSettings(ClassifierSettings):
 
 
 class Sed(SingleMethod):
-    """Clean samples by thresholds that adapt to the classes; a mean teacher's labels, weighted, on strong views.
+    """SED: clean samples by class-adaptive thresholds, and weighted labels of a mean teacher on strong views.
 
     Examples:
         >>> from lond import preset
@@ -127,7 +127,7 @@ class Sed(SingleMethod):
         if not clean.any():
             warnings.warn(
                 f"epoch {epoch}: no sample is judged clean: no given label is likely enough; warming up for another "
-                "epoch. If this goes on, lower optimiser.learning_rate or settings.quantile, or add epochs",
+                "epoch. If this persists, lower optimiser.learning_rate or settings.quantile, or add epochs",
                 stacklevel=2,
             )
         if not clean.any() or self._is_too_early(epoch, clean):

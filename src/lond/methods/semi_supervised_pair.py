@@ -118,7 +118,7 @@ def logits_of(net: Classifier) -> Logits:
 def warn_nothing_is_clean(epoch: int, remedy: str) -> None:
     """Say that an epoch becomes another warm-up epoch."""
     warnings.warn(
-        f"epoch {epoch}: fewer than two samples are judged clean; warming up for another epoch. If this goes on, "
+        f"epoch {epoch}: fewer than two samples are judged clean; warming up for another epoch. If this persists, "
         f"lower optimiser.learning_rate, add epochs, or {remedy}",
         stacklevel=3,
     )

@@ -32,7 +32,7 @@ class StandardSettings(ClassifierSettings):
 
 
 class Standard(SingleMethod):
-    """One network, weak views, softmax cross-entropy; foreign score = 1 - maximum softmax probability.
+    """Plain cross-entropy: one network, weak views; foreign score = 1 - maximum softmax probability.
 
     Examples:
         >>> from lond import preset

@@ -75,7 +75,7 @@ class UniconSettings(SemiSupervisedPairSettings):
 
 
 class Unicon(SemiSupervisedPair):
-    """Both networks judge together, as many samples per class; MixMatch, and contrast of the unlabelled samples.
+    """UNICON: select equally many samples per class with both networks; MixMatch and a contrastive loss on the rest.
 
     Examples:
         >>> from lond import preset

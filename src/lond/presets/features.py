@@ -18,7 +18,7 @@ from lond.train.schedule import OptimiserSettings
 
 
 def on_features(images: int, epochs: int = 9, seed: int = 0) -> RunConfig:
-    """Return settings for LOND-DRS on features of so many images, computed beforehand, of unknown noise.
+    """Return settings for LOND-DRS on precomputed features of the given number of images with unknown noise.
 
     A narrow trunk, few epochs and the witness's score; chosen on training images of CIFAR80N that were held out.
 
@@ -41,7 +41,7 @@ FROZEN_EPOCHS = 9
 
 
 def on_frozen(config: RunConfig, epochs: int = FROZEN_EPOCHS, images: int = 0) -> RunConfig:
-    """Return a preset of any method, or a configuration for your own data, for features of a frozen network.
+    """Return a configuration, of a preset or for your own data, that trains on features of a frozen network.
 
     A method is shortened as for any reduced preset and its rates grow with the batch; its recipe says what else changes
     (LOND-DRS takes the settings of ``on_features`` but identifies and mixes as the preset says, and scores by Eq. 15 on

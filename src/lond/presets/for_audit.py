@@ -33,7 +33,7 @@ def for_audit(
     seed: int = 0,
     cache: str | None = "",
 ) -> RunConfig:
-    """Return the configuration for an audit of so many images of unknown noise.
+    """Return the configuration for an audit of the given number of images with unknown noise.
 
     Args:
         trained: heads, the pretrained network, or a network from scratch.

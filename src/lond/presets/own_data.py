@@ -21,7 +21,7 @@ SMALL_IMAGE = 64
 
 
 def own_data(source: str, test_source: str = "") -> RunConfig:
-    """Return settings for your own images, of unknown noise: the paper's web column, fitted to the image size.
+    """Return settings for your own images with unknown noise: the paper's web column, adapted to the image size.
 
     Raises:
         DataError: the source cannot be read.
@@ -67,5 +67,5 @@ def usual_method(*, features: bool) -> str:
 
 
 def own_batch(images: int, usual: int) -> int:
-    """Return the batch size for so many images: the usual one, less for small sets so that an epoch has some steps."""
+    """Return the batch size for a number of images: the default, or less for small sets."""
     return min(usual, max(32, images // 16))

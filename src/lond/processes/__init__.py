@@ -1,1 +1,1 @@
-"""Several processes that give what one gives: rows are divided, results gathered, statistics shared."""
+"""Training in several processes with the result of one: rows are divided, outputs gathered, statistics shared."""

@@ -82,7 +82,7 @@ class ProcessGroup:
 
 @contextmanager
 def told_if_lost(rank: int, processes: int) -> Iterator[None]:
-    """Say how to go on where the other processes cannot be reached.
+    """Explain how to resume if the other processes cannot be reached.
 
     Raises:
         LostProcessError: they cannot.
@@ -95,7 +95,7 @@ def told_if_lost(rank: int, processes: int) -> Iterator[None]:
         text = re.sub(r"^\[\S+\] ", "", " ".join(str(error).split())).split(". ")[0][:100]
         raise LostProcessError(
             f"process {rank + 1} of {processes} cannot reach the others: one of them ended or does not answer "
-            f"({text}). Start the same command again: the run goes on after its last finished epoch, on as many "
+            f"({text}). Start the same command again: the run resumes after its last finished epoch, on as many "
             "processes as you like."
         ) from error
 

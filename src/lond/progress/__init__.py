@@ -1,4 +1,4 @@
-"""Long work, told while it goes on: steps with the time left, and the record of every epoch, to whoever listens.
+"""Progress of long work: steps with the time left, and metrics of every epoch, sent to all listeners.
 
 ``work`` counts the steps, ``events`` carries them to listeners, ``display`` shows them on a terminal or as calm lines,
 ``sinks`` hands the records to TensorBoard, MLflow or Weights & Biases.

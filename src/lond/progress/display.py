@@ -49,7 +49,7 @@ class Bar:
         self._task = progress.add_task("", total=1.0, left="", numbers="")
 
     def __call__(self, event: Event) -> None:
-        """Show where the work stands."""
+        """Show the progress."""
         step = f"step {event.position}: " if event.steps > 1 else ""
         text = " ".join(part for part in (f"{event.title}  {step}{event.name}", event.detail) if part)
         self._progress.update(
@@ -90,7 +90,7 @@ class CalmLines:
 
 
 def line_of(event: Event) -> str:
-    """Return where the work stands as a line of text."""
+    """Return the progress as a line of text."""
     left = "" if event.seconds_left is None else f"about {duration(event.seconds_left)} left"
     step = f"step {event.position}, {event.name}" if event.steps > 1 else event.name
     share = f"{100 * event.share:.0f} %" if event.share else ""

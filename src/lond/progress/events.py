@@ -1,4 +1,4 @@
-"""What is told of long work, and who hears it."""
+"""Progress events of long work, and their listeners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Event:
-    """Where long work stands.
+    """Progress of long work.
 
     Attributes:
         title: the work as a whole.

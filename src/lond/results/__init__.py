@@ -1,4 +1,4 @@
-"""A store of results: one small JSON file a finished run, to choose, group, compare and print from.
+"""Results store: one small JSON file per finished run, to filter, group, compare and print.
 
 Reading loads no network; ``record_of`` and what else needs configurations is imported when it is first used.
 """

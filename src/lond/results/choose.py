@@ -21,7 +21,7 @@ def select(
     preset: Selector = None,
     seed: int | Collection[int] | None = None,
 ) -> list[Record]:
-    """Return the records that fit all that is asked; ``seed`` is the training's.
+    """Return the records that match all filters; ``seed`` is the training seed.
 
     Examples:
         >>> from lond.results import Record, Seeds
@@ -41,7 +41,7 @@ def select(
 
 
 def find(records: Iterable[Record], name: str) -> Record:
-    """Return the record of a name, of its identity, or of the beginning of either.
+    """Return the record with a name or identity, or with the beginning of either.
 
     Raises:
         DataError: there is none, or there are several.

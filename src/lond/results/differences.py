@@ -35,7 +35,7 @@ class Difference:
 
 
 def differences(first: Record, second: Record) -> list[Difference]:
-    """Return all that differs: settings, facts (tags, data, versions, machine), metrics; times do not count.
+    """Return all differences in settings, facts (tags, data, versions, machine) and metrics; ignore times.
 
     Examples:
         >>> from dataclasses import replace

@@ -75,7 +75,7 @@ class Group:
 
 
 def group(records: Iterable[Record], by: str | Sequence[str] = ("method", "data", "noise")) -> list[Group]:
-    """Return the groups, in the order of their keys; one field may be given alone.
+    """Return the groups, ordered by key; a single field may be given as text.
 
     Raises:
         ConfigError: there is nothing to group by of that name.

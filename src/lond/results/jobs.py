@@ -117,7 +117,7 @@ def train_all(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Ge
 
 
 def _side_by_side(jobs: Sequence[Job], workers: int, runtime: RuntimeSettings) -> Generator[tuple[Job, str | None]]:
-    """Give every job a process of its own, so that one that dies takes nothing with it."""
+    """Run every job in a separate process, so that a crash does not affect the others."""
     context = multiprocessing.get_context("spawn")
     waiting, running = deque(jobs), dict[Connection, tuple[SpawnProcess, Job]]()
     try:
@@ -187,7 +187,7 @@ def _train_and_tell(
     methods: Mapping[str, type[Method]],
     backbones: Mapping[str, Builder],
 ) -> None:
-    """Train in a process of its own; the one that started it shows the warnings and hands on what it registered."""
+    """Train in a separate process; the parent shows the warnings and passes on registered classes."""
     _end_with_parent()
     ALL_METHODS.added.update(methods)
     ALL_BACKBONES.added.update(backbones)

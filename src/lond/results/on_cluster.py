@@ -24,7 +24,7 @@ def train_on(
 ) -> Generator[tuple[Job, str | None]]:
     """Train on a cluster and yield each job as it ends with its problem, if any; as ``lond.results.jobs.train_all``.
 
-    A run whose machine is lost goes on elsewhere from its last checkpoint. An interrupt cancels all runs.
+    A run whose machine is lost resumes elsewhere from its last checkpoint. An interrupt cancels all runs.
 
     Args:
         cluster: where.

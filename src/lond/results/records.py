@@ -40,7 +40,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Machine:
-    """What results and times depend on besides code and settings; None = not known.
+    """Machine of a run: what results and times depend on besides code and settings; None = not known.
 
     Examples:
         >>> Machine(threads=2, device="cpu").precision is None

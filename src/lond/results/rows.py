@@ -10,7 +10,7 @@ from lond.results.records import Record
 
 
 def to_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Return one row per run: what it is, and every value under the name that ``Record.value`` takes.
+    """Return one row per run: its description, and every value under the name that ``Record.value`` takes.
 
     Examples:
         >>> from lond.results import Record, Seeds

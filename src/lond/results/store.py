@@ -22,7 +22,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Written:
-    """Where a record lies now, and what was done: "completed" adds to a stored record what was not known before.
+    """Path of a record and the outcome of writing it; "completed" means that missing information was added.
 
     Examples:
         >>> from lond.results import Record, Seeds
@@ -46,7 +46,7 @@ class ContradictionError(DataError):
 
 @dataclass(frozen=True)
 class Unusable:
-    """A file of a store that could not be read, and why.
+    """File of a store that could not be read, and the reason.
 
     Examples:
         >>> Unusable(Path("store/x.json"), "not JSON").reason
@@ -58,7 +58,7 @@ class Unusable:
 
 
 def read(store: Path | str) -> list[Record]:
-    """Return all records, by name; files that cannot be read are told in a warning each.
+    """Return all records, by name; warn about each file that cannot be read.
 
     Raises:
         DataError: there is no such folder.
@@ -129,7 +129,7 @@ def named_as_stored(store: Path | str, record: Record, given: Collection[str] = 
 
 
 def write(store: Path | str, record: Record, *, replace: bool = False) -> Written:
-    """Keep a record, atomically. The same run again changes nothing but adds what was not known before.
+    """Write a record atomically. Writing the same run again only adds missing information.
 
     Args:
         store: a folder, made if there is none.

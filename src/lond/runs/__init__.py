@@ -1,4 +1,4 @@
-"""A run: from a configuration to a folder with everything that explains its result.
+"""Runs: from a configuration to a folder that documents the result.
 
 The folder holds ``config.json`` (what was asked), ``manifest.json`` (data, noise, versions), ``log.jsonl`` (every
 epoch), ``checkpoint.safetensors`` (complete state), ``metrics.json`` (result) and ``verdicts.csv`` (per sample).

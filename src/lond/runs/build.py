@@ -22,7 +22,7 @@ FEATURES = "features"
 
 
 def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module | None = None) -> tuple[Method, Views]:
-    """Return the untrained method and its views; ``backbone`` is a module to copy in place of the configured one.
+    """Return the untrained method and its views; ``backbone`` is a module to copy instead of the configured one.
 
     Raises:
         ConfigError: the settings are not those of the method, or the backbone cannot be built.

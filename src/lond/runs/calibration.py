@@ -26,12 +26,12 @@ HOLDS = "decision"
 AGAIN = "delete it and start the lond train or lond calibrate command of the run again"
 
 FALSE_ALARM_RATE = 0.05
-"""Share of known images that is called foreign, unless told otherwise."""
+"""Default share of known images that may be called foreign."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A threshold, p-values and a temperature: how scores become verdicts.
+    """Calibration of a run: threshold, p-values and temperature.
 
     ``known_scores`` ``(n,)`` are the scores of the known samples that ``threshold`` comes from, ``source`` says which.
     ``temperature`` divides the logarithms of the probabilities; the calibration errors (ECE) before and after it are
@@ -76,7 +76,7 @@ def calibrate_scores(
 def calibrate(
     prediction: Prediction, labels: Tensor, false_alarm_rate: float, source: str, detector: RunDetector = OWN_SCORE
 ) -> Calibration:
-    """Return the calibration from known images that were checked by a person.
+    """Return the calibration computed on checked images of known classes.
 
     The threshold uses all of them; the temperature those with a label. A set of one class tells nothing about
     confusions between classes and is refused.
@@ -121,7 +121,7 @@ def calibrate(
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Write the calibration into a run folder, as this run's.
+    """Write the calibration of a run into its folder.
 
     Examples:
         >>> save_calibration(Path("."), Calibration(0.3, 0.05, torch.tensor([0.1, 0.3]), source="example"))

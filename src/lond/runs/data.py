@@ -32,7 +32,7 @@ MEMORY_LIMIT = 2 * 2**30
 
 @dataclass(frozen=True)
 class Shape:
-    """What a network must know of the data.
+    """Shape of the data that a network needs to know.
 
     Examples:
         >>> Shape(("cat", "dog"), channels=3, size=(64, 64)).channels
@@ -47,7 +47,7 @@ class Shape:
 def load_data(
     config: RunConfig, runtime: RuntimeSettings | None = None, *, show_progress: bool | None = None
 ) -> tuple[Samples, Samples | None, dict[str, Any]]:
-    """Return training set, test set (if any) and manifest of a configuration.
+    """Return the training set, test set (if any) and manifest of a configuration.
 
     With ``data.frozen`` the pixels are features, computed on the runtime's device unless they are kept already.
 
@@ -126,7 +126,7 @@ def divide(config: RunConfig, samples: Samples) -> HeldOutSplit:
 
 
 def in_memory(samples: Samples) -> Samples:
-    """Return the samples decoded in memory, if they are small enough; what cannot be decoded goes into ``problems``.
+    """Return the samples decoded in memory, if they are small enough; list unreadable ones in ``problems``.
 
     Raises:
         DataError: none of the images can be decoded.
@@ -184,7 +184,7 @@ def check_trainable(samples: Samples, test: Samples | None) -> None:
 
 
 def shape_of(samples: Samples) -> Shape:
-    """Return what a network must know of these samples.
+    """Return the shape of the samples that a network needs to know.
 
     Examples:
         >>> import numpy as np

@@ -31,7 +31,7 @@ NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margi
 
 @dataclass(frozen=True)
 class PredictionTable:
-    """One row per image, in the order of the source; images that were left out beforehand come last.
+    """Table of one row per image, in the order of the source; images left out beforehand come last.
 
     Examples:
         >>> PredictionTable(("id", "label"), [{"id": "1.jpg", "label": "cat"}]).columns

@@ -41,7 +41,7 @@ from lond.types import Prediction, Samples
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A trained run, ready to predict.
+    """Trained run, ready to predict.
 
     Examples:
         >>> from lond import preset, train_run
@@ -114,7 +114,7 @@ class LoadedRun:
 
 @dataclass(frozen=True)
 class Trained:
-    """A run with all that its folder holds: manifest, checkpoint state, outcome, and verdicts (empty if none).
+    """Run with the full content of its folder: manifest, checkpoint state, outcome, and verdicts (empty if none).
 
     Examples:
         >>> from lond import preset, train_run
@@ -153,7 +153,7 @@ def load_run(folder: Path | str) -> LoadedRun:
 
 
 def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
-    """Read a run folder with everything in it; ``backbone`` as at ``build``.
+    """Read a run folder with its full content; ``backbone`` as for ``build``.
 
     Raises:
         ConfigError: its method or backbone is of a package that is not installed, or was not registered.
@@ -218,7 +218,7 @@ def _checkpoint_of(folder: Path) -> SavedState:
     try:
         return read_state(folder / CHECKPOINT, holds=HOLDS, needed=NEEDED)
     except DamagedFileError as error:
-        before = "goes on from the checkpoint before it" if (folder / PREVIOUS).is_file() else "needs it deleted first"
+        before = "resumes from the checkpoint before it" if (folder / PREVIOUS).is_file() else "needs it deleted first"
         raise DamagedFileError(f"{error}; the lond train command of the run mends it and {before}") from error
 
 

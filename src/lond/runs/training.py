@@ -53,7 +53,7 @@ def train_run(
     detector: str = OWN,
     show_progress: bool | None = None,
 ) -> Result:
-    """Train, or go on training, the run of ``folder``; a finished run is only read.
+    """Train or resume the run of ``folder``; a finished run is only read.
 
     Examples:
         >>> from lond import preset, train_run
@@ -110,7 +110,7 @@ def train_samples(
     detector: str = OWN,
     show_progress: bool | None = None,
 ) -> Trained:
-    """Train on samples at hand; the run is kept, and resumed, in ``folder`` if one is given.
+    """Train on given samples; store and resume the run in ``folder`` if one is given.
 
     It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
     that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and

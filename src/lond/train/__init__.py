@@ -1,4 +1,4 @@
-"""The one training loop, and what it stands on: runtime, schedule, checkpoint, log."""
+"""The training loop and what it needs: runtime, schedule, checkpoints and log."""
 
 from lond.train.loop import Result, Trainer, TrainSettings
 from lond.train.runtime import Runtime, RuntimeSettings

@@ -63,7 +63,7 @@ def watch(
     time.sleep(grace)
     print(
         f"error: a process of the run ended (exit code {failed.returncode}). Start the same command again: the run "
-        "goes on after its last finished epoch, on as many processes as you like.",
+        "resumes after its last finished epoch, on as many processes as you like.",
         file=sys.stderr,
         flush=True,
     )

@@ -134,7 +134,7 @@ class Trainer:
         self.history = state["history"]
         unfinished = len(self.history) < self.settings.epochs
         if main and unfinished and (change := told_change(saved.identity, self._way())):
-            warnings.warn(f"the run goes on in another way ({change}); its result may differ a little", stacklevel=2)
+            warnings.warn(f"the run resumes in another way ({change}); its result may differ a little", stacklevel=2)
         return True
 
     def _way(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from lond.errors import ConfigError
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """Optimiser and learning-rate plan; the paper's values for CIFAR."""
+    """Settings of the optimiser and the learning-rate plan; defaults are the paper's values for CIFAR."""
 
     name: Literal["sgd", "adam"] = "sgd"
     learning_rate: float = 0.05
@@ -28,15 +28,15 @@ class OptimiserSettings:
     constant_epochs: int = 50
     """Epochs at the full rate before a cosine or linear plan begins."""
     constant_rate: float | None = None
-    """Rate of these epochs, if another than ``learning_rate``."""
+    """Rate of these epochs, if different from ``learning_rate``."""
     final_rate: float = 5e-5
     """Rate that cosine and linear plans end at."""
     milestones: tuple[int, ...] = ()
-    """Epochs at which the rate of a "step" plan steps down."""
+    """Epochs at which a "step" plan lowers the rate."""
     step_factor: float = 0.1
-    """What a step down multiplies the rate by."""
+    """Factor on the rate at each step."""
     late_momentum: float | None = None
-    """Momentum (beta1 of Adam) after the constant epochs, if another than ``momentum``."""
+    """Momentum (beta1 of Adam) after the constant epochs, if different from ``momentum``."""
 
     def __post_init__(self) -> None:
         """Check that optimiser and plan are known, and rates and lengths lie in their ranges."""

@@ -1,1 +1,1 @@
-"""Parts that every HTML page of the package shares: skeleton, base style, content policy, safe text, pictures."""
+"""Shared parts of all HTML pages: skeleton, base style, content security policy, escaped text, images."""

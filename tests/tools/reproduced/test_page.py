@@ -51,7 +51,7 @@ def test_a_table_of_contenders(tmp_path: Path) -> None:
     text = make_page(store, tmp_path).text
     assert "## Table 1: Accuracy on CIFAR100N and CIFAR80N, frozen\n" in text
     assert (
-        "**CIFAR80N, Sym-80%, accuracy.** 1 of 1 pairs of contenders stand in the paper's order.\n\n"
+        "**CIFAR80N, Sym-80%, accuracy.** 1 of 1 pairs of contenders have the same order as in the paper.\n\n"
         "| contender | here | paper | here - paper | rank here | rank in the paper | AUROC here |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n"
         "| Ours | 62.00 ± 2.00 (n=3) | 49.30 | +12.70 | 1 | 1 | 60.00 ± 0.00 (n=3) |\n"

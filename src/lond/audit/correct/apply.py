@@ -59,7 +59,7 @@ def plan_corrections(
     allow_new_labels: bool = False,
     not_copies: Collection[str] = (),
 ) -> CorrectionPlan:
-    """Return what becomes of every image; a person's decision wins over the table, but for unreadable images.
+    """Return the planned correction of every image; decisions override the table, except for unreadable images.
 
     Without a decision, unreadable images and duplicates with conflicting labels are left out.
 
@@ -117,7 +117,7 @@ def write_corrected_csv(
     overwrite: bool = False,
     allow_outside: bool = False,
 ) -> None:
-    """Write the images that stay, with their labels, as a table that ``lond train`` can read; atomically.
+    """Write the kept images and their labels atomically, as a table for ``lond train``.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front, which ``lond train`` takes off, and a
     path of that kind ``./``, which every program understands.

@@ -43,7 +43,7 @@ class ReviewDecision:
 
 
 def read_decisions(path: Path) -> dict[str, ReviewDecision]:
-    """Return id -> decision from a CSV file with the columns id, decision and new_label; undecided rows are left out.
+    """Return id -> decision from a CSV file with the columns id, decision and new_label; skip undecided rows.
 
     Raises:
         DataError: the file is not one of decisions, or a row contradicts itself or another.

@@ -35,7 +35,7 @@ class LinkTree:
 def write_link_tree(
     folder: Path, plan: CorrectionPlan, root: Path, *, link: Link = "symlink", allow_outside: bool = False
 ) -> LinkTree:
-    """Write ``folder/<class>/<image>`` for every image that stays, and a table of the class folders.
+    """Write ``folder/<class>/<image>`` for every kept image, and a table of the class folders.
 
     All is checked before anything is written, and the tree appears at once or not at all. Images without a label belong
     in no folder and are left out. A hard link is the original under another name: editing it edits the original. Names

@@ -21,7 +21,7 @@ MOST_CONFUSED = 20
 
 
 def plot_rates(found: AuditContents, *, most: int = MOST_CLASSES) -> AuditFigure:
-    """Draw the estimated shares of wrong labels and of foreign images by class, the worst on top, with intervals.
+    """Draw the estimated rates of wrong labels and foreign images by class with intervals, worst class first.
 
     The dashed lines are the shares in the whole set. Of more than ``most`` classes, the worst are drawn.
 
@@ -70,7 +70,7 @@ def _bars(axis: Any, rates: list[Rate | None], colour: str) -> None:
 
 
 def plot_confusions(found: AuditContents, *, most: int = MOST_CONFUSED) -> AuditFigure:
-    """Draw which given label should be which other one, by the verdicts; the ``most`` involved classes only.
+    """Draw the confusions between given and suggested labels, for the ``most`` involved classes only.
 
     Examples:
         >>> from lond.audit import AuditSettings, audit

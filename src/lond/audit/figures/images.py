@@ -60,7 +60,7 @@ def plot_margins(found: AuditContents) -> AuditFigure:
 
 
 def plot_scores(found: AuditContents) -> AuditFigure:
-    """Draw how many images have which foreign score, by verdict, and the threshold if there is one.
+    """Draw the histogram of foreign scores by verdict, and the threshold if there is one.
 
     Examples:
         >>> from lond.audit import AuditSettings, audit
@@ -100,7 +100,7 @@ def plot_scores(found: AuditContents) -> AuditFigure:
 
 
 def plot_map(found: AuditContents) -> AuditFigure:
-    """Draw the map of all images, by verdict; those without a place are left out and counted.
+    """Draw the map of all images, by verdict; images without a position are left out and counted.
 
     Examples:
         >>> from lond.audit import AuditSettings, audit

@@ -1,4 +1,4 @@
-"""Stages of a judgement as files: a killed audit of a large set goes on where it was."""
+"""Stages of a judgement as files, so that a killed audit of a large set can resume."""
 
 from __future__ import annotations
 

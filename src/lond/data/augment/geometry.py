@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def crop_and_flip(images: Tensor, offsets: Tensor | None, flips: Tensor | None, padding: int = 0) -> Tensor:
-    """Pad with zeros, cut each image out at its own offset, mirror the marked ones; one gather for all.
+    """Pad with zeros, crop each image at its own offset, and mirror the marked ones, in one gather.
 
     Args:
         images: ``(B, C, H, W)`` uint8.

@@ -1,4 +1,4 @@
-"""Data sets of boxes (COCO and YOLO) as Samples: every box is cut out and becomes an image of its own."""
+"""Data sets of boxes (COCO and YOLO) as Samples: every box is cropped and becomes an image."""
 
 from __future__ import annotations
 

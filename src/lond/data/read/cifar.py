@@ -131,7 +131,7 @@ def find_folder(root: str | Path, layout: CifarLayout) -> Path | None:
 
 
 def find_layout(root: str | Path) -> CifarLayout | None:
-    """Return which CIFAR set lies in ``root``, or None."""
+    """Return the CIFAR set in ``root``, or None."""
     return next((layout for layout in (CIFAR100, CIFAR10) if find_folder(root, layout) is not None), None)
 
 
@@ -195,7 +195,7 @@ def read_cifar10(root: str | Path, split: str = "train") -> CifarImages:
 
 
 def load_cifar(root: str | Path, split: str = "train") -> Samples:
-    """Return a split of whichever CIFAR set lies in ``root``; ids are ``split/number``.
+    """Return a split of the CIFAR set in ``root``; ids are ``split/number``.
 
     Raises:
         DataError: the files are missing or damaged.

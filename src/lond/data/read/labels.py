@@ -104,7 +104,7 @@ def sorted_class_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def class_names_of(names: Names) -> tuple[str, ...]:
-    """Return the class names that labels speak of."""
+    """Return the class names that occur in labels."""
     return sorted_class_names(name for name in names.values if name is not None and name != str(FOREIGN))
 
 
@@ -178,7 +178,7 @@ def distinct(class_names: Sequence[str]) -> tuple[str, ...]:
 
 
 def remap(samples: Samples, class_names: Sequence[str]) -> Samples:
-    """Return ``samples`` labelled with respect to other class names; names not among them become ``FOREIGN``."""
+    """Return ``samples`` relabelled for other class names; names not among them become ``FOREIGN``."""
     if samples.class_names == tuple(class_names):
         return samples
     number_of = {name: number for number, name in enumerate(class_names)}

@@ -1,4 +1,4 @@
-"""How long the runs of a plan will take: as long as stored ones did, else as a measurement tells."""
+"""Time estimate for the runs of a plan, from stored runs or from a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small image folder that stands for the web sets in smoke runs."""
+"""Small image folder that replaces the web sets in smoke runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recipe is made for, and what it says."""
+"""Recipes: their occasions and their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Occasion:
     """What published values depend on: the data set and its noise."""
 
     noise: Literal["symmetric", "asymmetric", "web"] = "web"
-    """"web" stands for noise that nobody has measured."""
+    """"web" means noise of unknown rate."""
     rate: float = 0.0
     """Closed-set noise rate among the known classes; 0 for web data."""
     benchmark: str = ""

@@ -22,7 +22,7 @@ def recipe(occasion: Occasion) -> Recipe:
 
 
 def short_settings(images: int, epochs: int) -> LondDrsSettings:
-    """Return settings for a short run on so many images of unknown noise: a third is warm-up, the witness scores."""
+    """Return settings for a short run with unknown noise: a third is warm-up, and the witness gives the score."""
     third = max(1, epochs // 3)
     identify = replace(OWN_IDENTIFY, neighbours=_neighbours(OWN_IDENTIFY, images))
     return LondDrsSettings(warmup_epochs=third, ramp_epochs=third, identify=identify, witness=True)
