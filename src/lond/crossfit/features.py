@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
@@ -60,13 +61,12 @@ def _principal(products: Tensor, count: int) -> Tensor:
 
     In single precision the solver is twice as fast, but fails where there are far fewer images than dimensions.
     """
-    try:
-        found = torch.linalg.eigh(products)[1][:, -count:]
+    with suppress(RuntimeError):
+        found: Tensor = torch.linalg.eigh(products).eigenvectors[:, -count:]
         if found.isfinite().all():
             return found.contiguous()
-    except torch.linalg.LinAlgError:
-        pass
-    return torch.linalg.eigh(products.double())[1][:, -count:].float()
+    exact: Tensor = torch.linalg.eigh(products.double()).eigenvectors[:, -count:]
+    return exact.float()
 
 
 def signed_root(features: Tensor) -> Tensor:
