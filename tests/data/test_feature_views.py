@@ -107,3 +107,9 @@ def test_a_weak_view_draws_as_it_always_did(stored: int) -> None:
     wanted = (values[torch.arange(7), chosen, 0] * kept) / 0.75
     found = FeatureViews(FeatureViewSettings(weak_dropout=0.25)).weak(values, torch.Generator().manual_seed(0))
     assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("stored", [1, 3])
+def test_the_test_view_is_the_mean_of_all_stored_ones(stored: int) -> None:
+    values = torch.randn(7, stored, 1, 9, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(FeatureViews(FeatureViewSettings()).test(values), values[:, :, 0].mean(dim=1))

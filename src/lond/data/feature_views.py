@@ -125,7 +125,8 @@ class FeatureViews:
 
     def test(self, images: Tensor) -> Tensor:
         """Return the mean of all stored views."""
-        return images.flatten(2).mean(dim=1)
+        views = images.flatten(2)
+        return views[:, 0] if views.shape[1] == 1 else views.mean(dim=1)
 
 
 def _one_view(images: Tensor, generator: Generator) -> Tensor:
