@@ -50,6 +50,8 @@ def _changed(axes: Any, name: str, rows: Rows) -> None:
     axes.plot(places, [row["judging"] for row in rows], "o-", color=KNOWN_COLOUR, label="judging, CPU seconds")
     axes.plot(places, [row["search"] for row in rows], "s-", color=FOREIGN_COLOUR, label="search, CPU seconds")
     axes.plot(places, [row["peak_gigabytes"] for row in rows], "^--", color="black", label="peak GB")
-    axes.set(xscale="log", yscale="log", xlabel=name, title=f"By {name}")
+    axes.set(xscale="log", yscale="log", xlabel=name, title=f"By {name}", ylim=(0.1, 40))
+    axes.set_xticks(places, [f"{place:,}" for place in places])
+    axes.minorticks_off()
     if name == "images":
         axes.legend(fontsize=7)
