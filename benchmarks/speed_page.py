@@ -24,6 +24,12 @@ CORES, SHARE = 8, 0.5
 Rows = list[dict[str, Any]]
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Return what a JSON file holds; nothing if there is no file."""
+    held: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    return held
+
+
 def read_lines(path: Path) -> Rows:
     """Return the rows of a file of JSON lines; none if there is no file."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
@@ -72,6 +78,34 @@ def large(rows: Rows) -> str:
             for row in sorted(rows, key=lambda row: row["images"])
         ],
     )
+
+
+def resumed(rows: Rows) -> str:
+    """Return which audits were killed and started again."""
+    sizes = " and ".join(f"{row['images']:,}" for row in rows if row.get("killed_and_resumed"))
+    return sizes and f"Killed once and resumed: the audit of {sizes} images."
+
+
+def extraction(stored: dict[str, Any]) -> str:
+    """Return the table of what reading and the network take per image."""
+    head = ["from", "CPU ms per image", "rate beside the bare network, by CPU time", "by the clock"]
+    named = {
+        "bare": "decoded images, one at a time in streams: the bare network",
+        "bare, batch 64": "decoded images in batches of 64",
+        "features": "JPEG files to features",
+        "everything": "JPEG files to features, hashes, quality and thumbnails, as in an audit",
+        "decoding": "JPEG files to pictures, without the network",
+    }
+    rows = [
+        [
+            named[name],
+            f"{one['cpu_ms_an_image']:.1f}",
+            f"{one['cpu rate over bare']:.2f}",
+            f"{one['clock rate over bare']:.2f}",
+        ]
+        for name, one in stored.get("contenders", {}).items()
+    ]
+    return table(head, rows)
 
 
 def changed(rows: Rows) -> dict[str, Rows]:
@@ -141,14 +175,15 @@ def ten_million(rows: Rows) -> str:
 
 def page() -> str:
     """Return the page."""
-    held = RESULTS / "bench.json"
-    stored = json.loads(held.read_text()) if held.is_file() else {}
+    stored = read_object(RESULTS / "bench.json")
     audits = read_lines(RESULTS / "large_audit.jsonl")
     figure = "\n\n![Ratios of CPU seconds](images/speed.svg){ .framed }" if stored else ""
     drawn = "\n\n![Time and memory](images/growth.svg){ .framed }" if audits else ""
     parts = {
         "RATIOS": ratios(stored) + figure,
+        "EXTRACTION": extraction(read_object(RESULTS / "extraction.json")),
         "LARGE": large(audits),
+        "RESUMED": resumed(audits),
         "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")) + drawn,
         "TEN_MILLION": ten_million(audits),
     }
@@ -161,9 +196,8 @@ def page() -> str:
 def main() -> None:
     """Write the page and its figures."""
     (DOCS / "speed.md").write_text(page())
-    held = RESULTS / "bench.json"
-    if held.is_file():
-        draw_ratios(json.loads(held.read_text()), DOCS / "images" / "speed.svg")
+    if stored := read_object(RESULTS / "bench.json"):
+        draw_ratios(stored, DOCS / "images" / "speed.svg")
     if audits := read_lines(RESULTS / "large_audit.jsonl"):
         rows = changed(read_lines(RESULTS / "growth.jsonl"))
         draw_growth(audits, rows, extrapolated(audits), DOCS / "images" / "growth.svg")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import speed_page
-from benchmarks.speed_page import growth, large, page, ratios, ten_million
+from benchmarks.speed_page import extraction, growth, large, page, ratios, ten_million
 
 ROOT = Path(speed_page.__file__).parents[1]
 
@@ -29,5 +29,5 @@ def test_ten_million_images_follow_from_the_two_largest_sets() -> None:
 
 
 def test_nothing_stored_is_told() -> None:
-    assert ratios({}) == large([]) == "Nothing is stored yet."
+    assert ratios({}) == large([]) == extraction({}) == "Nothing is stored yet."
     assert growth([]).endswith("Nothing is stored yet.")
