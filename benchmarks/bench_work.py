@@ -107,7 +107,7 @@ def audit(size: int, classes: int = CLASSES, width: int = NETWORK_WIDTH) -> Work
     from lond.train.runtime import RuntimeSettings
 
     # The package imports these when they are first needed; here, as on the other side, no import is timed.
-    for name in ("lightning_fabric", "openTSNE", "pyarrow.parquet"):
+    for name in ("lightning_fabric", "openTSNE", "pandas", "pyarrow.parquet"):
         import_module(name)
     values, labels = made(size, classes, width)
 

@@ -10,6 +10,7 @@ programs take the processor, only the latter mean much. Contenders:
 * bare, batch 64: the same network on batches of 64 with all threads, the usual way.
 * features: from files to stored features.
 * everything: the same with hashes, quality measures and thumbnails, as an audit reads.
+* decoding: the files decoded one after the other, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from benchmarks.store import machine, store
 from PIL import Image
 
 import lond.frozen.read
+from lond.data.images import decode
 from lond.data.options import ReadOptions
 from lond.data.sources import load
 from lond.frozen.convert import compile_openvino
@@ -90,6 +92,16 @@ def reading(samples: Samples, settings: ExtractorSettings, everything: bool) -> 
     return lambda: check(reader.read(samples, settings, perceptual=everything, thumbnails=everything))
 
 
+def decoding(paths: list[Path]) -> Callable[[], None]:
+    """Return a turn that only decodes."""
+
+    def turn() -> None:
+        for path in paths:
+            decode(path)
+
+    return turn
+
+
 def check(facts: Any) -> None:
     """Stop if an image has no features."""
     assert np.abs(facts.features).sum(axis=(1, 2)).min() > 0
@@ -122,6 +134,7 @@ def measure(images: int, threads: int, rounds: int, backbone: str) -> dict[str, 
             "bare, batch 64": bare_batches(network, settings.size, images, threads),
             "features": reading(samples, settings, everything=False),
             "everything": reading(samples, settings, everything=True),
+            "decoding": decoding(sorted((Path(folder) / "images").rglob("*.jpg"))),
         }
         for turn in turns.values():
             turn()

@@ -59,7 +59,6 @@ SAVINGS = {
     "consistency_every": "4",
 }
 COMBINED = {
-    "on-supervised": ("consistency_on_supervised", "contrast_on_supervised"),
     "every-four": ("one_view_targets", "contrast_every", "consistency_every"),
 }
 """Savings tried together, by name."""
@@ -85,6 +84,8 @@ def trials() -> list[Trial]:
         Trial("savings", "sym50", "lond-drs", 0, {f"settings.savings.{name}": SAVINGS[name] for name in names}, label)
         for label, names in COMBINED.items()
     ]
+    more = {"settings.savings.survey_targets": SAVINGS["survey_targets"]}
+    found += [Trial("savings", noise, "lond-drs-fast", 0, more, "survey-targets") for noise in NOISES]
     found += [
         Trial("long", noise, method, 0, _long(method), "120")
         for method in ("standard", "cross-fit", "sed", "dividemix", "lond-drs")

@@ -1,4 +1,4 @@
-"""Write docs/speed.md and its figure from the stored results.
+"""Write docs/speed.md and its figures from the stored results.
 
 python -m benchmarks.speed_page
 """
@@ -12,15 +12,22 @@ from typing import Any
 
 from benchmarks.bench_figure import draw_ratios
 from benchmarks.growth import BASE, CHANGES
+from benchmarks.growth_figure import draw_growth
 
 RESULTS, DOCS = Path("results"), Path("docs")
 TEMPLATE = Path(__file__).with_suffix(".md")
 FAR, LARGE = 10_000_000, 1_000_000
 """Images to extrapolate to, and from which measured size on."""
-CORES, SHARE = 32, 0.5
+CORES, SHARE = 8, 0.5
 """Cores of a rented machine, and how much of them an audit keeps busy."""
 
 Rows = list[dict[str, Any]]
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return what a JSON file holds; nothing if there is no file."""
+    held: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    return held
 
 
 def read_lines(path: Path) -> Rows:
@@ -53,7 +60,8 @@ def ratios(stored: dict[str, Any]) -> str:
 
 def large(rows: Rows) -> str:
     """Return the table of audits by size."""
-    head = ["images", "classes", "CPU seconds", "peak GB", "wrong: precision / recall", "foreign: precision / recall"]
+    quality = ["wrong: precision / recall", "foreign: precision / recall", "estimated wrong / foreign"]
+    head = ["images", "classes", "CPU seconds", "peak GB", "neighbours found", *quality]
     return table(
         head,
         [
@@ -62,48 +70,104 @@ def large(rows: Rows) -> str:
                 f"{row['classes']:,}",
                 f"{row['cpu_seconds']:.0f}",
                 f"{row['peak_gigabytes']:.1f}",
+                f"{100 * row['neighbours_recall']:.1f} %",
                 f"{row['wrong_precision']:.3f} / {row['wrong_recall']:.3f}",
                 f"{row['foreign_precision']:.3f} / {row['foreign_recall']:.3f}",
+                f"{100 * row['estimated_wrong']:.0f} % / {100 * row['estimated_foreign']:.0f} %",
             ]
             for row in sorted(rows, key=lambda row: row["images"])
         ],
     )
 
 
-def growth(rows: Rows) -> str:
-    """Return the table of what changes with one number."""
-    found = []
+def resumed(rows: Rows) -> str:
+    """Return which audits were killed and started again."""
+    sizes = " and ".join(f"{row['images']:,}" for row in rows if row.get("killed_and_resumed"))
+    return sizes and f"Killed once and resumed: the audit of {sizes} images."
+
+
+def extraction(stored: dict[str, Any]) -> str:
+    """Return the table of what reading and the network take per image."""
+    head = ["from", "CPU ms per image", "rate beside the bare network, by CPU time", "by the clock"]
+    named = {
+        "bare": "decoded images, one at a time in streams: the bare network",
+        "bare, batch 64": "decoded images in batches of 64",
+        "features": "JPEG files to features",
+        "everything": "JPEG files to features, hashes, quality and thumbnails, as in an audit",
+        "decoding": "JPEG files to pictures, without the network",
+    }
+    rows = [
+        [
+            named[name],
+            f"{one['cpu_ms_an_image']:.1f}",
+            f"{one['cpu rate over bare']:.2f}",
+            f"{one['clock rate over bare']:.2f}",
+        ]
+        for name, one in stored.get("contenders", {}).items()
+    ]
+    return table(head, rows)
+
+
+def changed(rows: Rows) -> dict[str, Rows]:
+    """Return for each number that was changed the rows in which all others are as usual."""
+    found = {}
     for name in CHANGES:
         others = {key: value for key, value in BASE.items() if key != name}
         chosen = [row for row in rows if all(row[key] == value for key, value in others.items())]
-        for row in sorted(chosen, key=lambda row: row[name]):
-            found.append([name, f"{row[name]:,}", f"{row['judging']:.1f}", f"{row['search']:.1f}"])
+        found[name] = sorted(chosen, key=lambda row: row[name])
+    return found
+
+
+def growth(rows: Rows) -> str:
+    """Return the table of what changes with one number."""
+    head = ["changed", "to", "judging, CPU seconds", "search, CPU seconds", "peak GB"]
+    found = [
+        [name, f"{row[name]:,}", f"{row['judging']:.1f}", f"{row['search']:.1f}", f"{row['peak_gigabytes']:.2f}"]
+        for name, chosen in changed(rows).items()
+        for row in chosen
+    ]
     usual = ", ".join(f"{value:,} {name}" for name, value in BASE.items())
-    return f"All else is {usual}.\n\n" + table(["changed", "to", "judging, CPU seconds", "search, CPU seconds"], found)
+    return f"All else is {usual}.\n\n" + table(head, found)
+
+
+def extrapolated(rows: Rows) -> dict[str, float]:
+    """Return CPU seconds and memory of ``FAR`` images, and the powers that they grow with; empty if too little is held.
+
+    The powers are those between the two largest sets that were measured.
+    """
+    rows = sorted(rows, key=lambda row: row["images"])[-2:]
+    if len(rows) < 2 or rows[-1]["images"] < LARGE:
+        return {}
+    small, big = rows
+    steps = math.log(big["images"] / small["images"])
+    found: dict[str, float] = {"images": FAR, "from": small["images"], "to": big["images"], "width": big["width"]}
+    for name in ("cpu_seconds", "peak_gigabytes"):
+        power = math.log(big[name] / small[name]) / steps
+        found |= {f"{name}_power": power, name: big[name] * (FAR / big["images"]) ** power}
+    return found
 
 
 def ten_million(rows: Rows) -> str:
-    """Return what ten million images would take, from the growth between the two largest sets that were measured."""
-    rows = sorted(rows, key=lambda row: row["images"])[-2:]
-    if len(rows) < 2 or rows[-1]["images"] < LARGE:
+    """Return what ten million images would take, and what to rent for it."""
+    far = extrapolated(rows)
+    if not far:
         return f"No set of {LARGE:,} images or more is stored yet, and less tells too little about {FAR:,}."
-    small, big = rows
-    steps = math.log(big["images"] / small["images"])
-    power = {name: math.log(big[name] / small[name]) / steps for name in ("cpu_seconds", "peak_gigabytes")}
-    far = {name: big[name] * (FAR / big["images"]) ** power[name] for name in power}
     hours, memory = far["cpu_seconds"] / 3600, far["peak_gigabytes"]
     rented = 2 ** math.ceil(math.log2(1.25 * memory))
     return "\n".join(
         [
-            f"Between {small['images']:,} and {big['images']:,} images CPU time grows with the power "
-            f"{power['cpu_seconds']:.2f} of their number, and memory with the power {power['peak_gigabytes']:.2f}.",
-            f"If this goes on, {FAR:,} embeddings take about {hours:,.0f} CPU hours and {memory:,.0f} GB.",
-            f"A machine with {rented} GB and {CORES} cores, half of them busy on average, needs about "
+            f"Between {far['from']:,} and {far['to']:,} images CPU time grows with the power "
+            f"{far['cpu_seconds_power']:.2f} of their number, and memory with the power "
+            f"{far['peak_gigabytes_power']:.2f}.",
+            f"If this goes on, {FAR:,} embeddings take about {hours:,.{0 if hours >= 10 else 1}f} CPU hours and "
+            f"{memory:,.0f} GB.",
+            f"Rent a machine with {rented} GB and {CORES} cores. With half of them busy on average, it needs about "
             f"{hours / CORES / SHARE:.1f} hours.",
             "",
             "The assumptions: the number of classes grows with the images as in the table above; embeddings have "
-            f"{big['width']} dimensions; clusters are as easy to divide into cells; the disk is fast enough to be read "
-            "several times.",
+            f"{far['width']} dimensions; clusters are as easy to divide into cells; the disk is fast enough to be read "
+            f"several times, and has {FAR * far['width'] * 4 / 2**30:,.0f} GB for the embeddings and as much for the "
+            "stages and the table.",
             "Computing the embeddings is not part of it.",
         ]
     )
@@ -111,14 +175,16 @@ def ten_million(rows: Rows) -> str:
 
 def page() -> str:
     """Return the page."""
-    held = RESULTS / "bench.json"
-    stored = json.loads(held.read_text()) if held.is_file() else {}
+    stored = read_object(RESULTS / "bench.json")
     audits = read_lines(RESULTS / "large_audit.jsonl")
     figure = "\n\n![Ratios of CPU seconds](images/speed.svg){ .framed }" if stored else ""
+    drawn = "\n\n![Time and memory](images/growth.svg){ .framed }" if audits else ""
     parts = {
         "RATIOS": ratios(stored) + figure,
+        "EXTRACTION": extraction(read_object(RESULTS / "extraction.json")),
         "LARGE": large(audits),
-        "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")),
+        "RESUMED": resumed(audits),
+        "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")) + drawn,
         "TEN_MILLION": ten_million(audits),
     }
     text = TEMPLATE.read_text()
@@ -128,11 +194,13 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write the page and the figure."""
+    """Write the page and its figures."""
     (DOCS / "speed.md").write_text(page())
-    held = RESULTS / "bench.json"
-    if held.is_file():
-        draw_ratios(json.loads(held.read_text()), DOCS / "images" / "speed.svg")
+    if stored := read_object(RESULTS / "bench.json"):
+        draw_ratios(stored, DOCS / "images" / "speed.svg")
+    if audits := read_lines(RESULTS / "large_audit.jsonl"):
+        rows = changed(read_lines(RESULTS / "growth.jsonl"))
+        draw_growth(audits, rows, extrapolated(audits), DOCS / "images" / "growth.svg")
 
 
 if __name__ == "__main__":

@@ -91,3 +91,17 @@ def test_principal_components_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = principal_components(CLOUD, 2)
     monkeypatch.setattr(layout_map, "ROWS", 7)
     assert torch.allclose(principal_components(CLOUD, 2), whole, atol=1e-5)
+
+
+def test_the_quick_map_keeps_as_many_neighbours_as_the_usual_one() -> None:
+    pytest.importorskip("openTSNE")
+    random = torch.Generator().manual_seed(0)
+    vectors = 3 * torch.randn(12, 10, generator=random).repeat_interleave(25, dim=0)
+    vectors += torch.randn(vectors.shape, generator=random)
+
+    def kept(landmarks: int | None) -> float:
+        points = torch.tensor(two_dimensions(vectors, "tsne", landmarks=landmarks))
+        near, shown = (torch.cdist(x, x).topk(11, largest=False).indices[:, 1:] for x in (vectors, points))
+        return float((near[:, :, None] == shown[:, None]).any(dim=2).float().mean())
+
+    assert kept(300) > kept(None) - 0.03

@@ -131,6 +131,14 @@ def test_nothing_is_lost_of_features_that_are_long() -> None:
     assert not image["residual_far"][:40].any() and image["residual_far"][40:].tolist() == [8] * 20
 
 
+def test_rounding_is_not_ranked_where_all_directions_are_kept() -> None:
+    features, true = clusters()
+    assert (1 - features.square().sum(dim=1)).any()
+    image = gather(features, true, 3, torch.arange(60) // 3 % 5).image
+    assert len(image["residual_rank"].unique()) == 1
+    assert not image["residual_far"].any()
+
+
 def test_no_chance_counts_as_less_than_the_floor() -> None:
     features, true = clusters()
     sure = torch.nn.functional.one_hot((true + 1) % 3, 3) * 500.0

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import lond.crossfit.heads
-from lond.crossfit.heads import PENALTY, LabelTargets, fit_one_vs_all, fit_softmax
+from lond.crossfit.heads import FEW, PENALTY, LabelTargets, _softmax, fit_one_vs_all, fit_softmax
 
 
 @pytest.fixture
@@ -128,3 +128,11 @@ def test_labels_are_targets_of_one_class(data: tuple[Tensor, Tensor, Tensor]) ->
     rows = torch.rand(60, generator=torch.Generator().manual_seed(1))
     ridges = [fit_one_vs_all(features, targets, rows, folds) for targets in (plain, named)]
     assert torch.allclose(ridges[0].weights, ridges[1].weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, FEW, FEW + 1])
+def test_probabilities_are_the_same_on_either_way(classes: int) -> None:
+    logits = 30 * torch.randn(7, 3, classes, generator=torch.Generator().manual_seed(0))
+    found = torch.empty_like(logits)
+    _softmax(logits, found)
+    assert torch.allclose(found, torch.softmax(logits.double(), dim=2).float(), atol=1e-6)

@@ -95,3 +95,21 @@ def test_what_counts_as_features() -> None:
     images = ArrayPixels(np.zeros((4, 2, 2, 3), dtype=np.uint8))
     assert is_features(features) and is_features(subset(features, [2, 1]))
     assert not is_features(images) and not is_features(subset(images, [1]))
+
+
+@pytest.mark.parametrize("stored", [1, 3])
+def test_a_weak_view_draws_as_it_always_did(stored: int) -> None:
+    """Runs of earlier versions are repeated bit by bit."""
+    values = torch.randn(7, stored, 1, 9, generator=torch.Generator().manual_seed(1))
+    random = torch.Generator().manual_seed(0)
+    chosen = torch.randint(stored, (7,), generator=random)
+    kept = torch.rand(7, 9, generator=random) >= 0.25
+    wanted = (values[torch.arange(7), chosen, 0] * kept) / 0.75
+    found = FeatureViews(FeatureViewSettings(weak_dropout=0.25)).weak(values, torch.Generator().manual_seed(0))
+    assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("stored", [1, 3])
+def test_the_test_view_is_the_mean_of_all_stored_ones(stored: int) -> None:
+    values = torch.randn(7, stored, 1, 9, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(FeatureViews(FeatureViewSettings()).test(values), values[:, :, 0].mean(dim=1))

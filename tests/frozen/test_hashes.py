@@ -77,3 +77,11 @@ def test_cells_are_those_of_adaptive_pooling(shape: tuple[int, ...]) -> None:
     for rows, columns in ((8, 9), (16, 16)):
         expected = functional.adaptive_avg_pool2d(images, (rows, columns))
         assert torch.allclose(_cell_means(images.float(), rows, columns).double(), expected, atol=1e-4)
+
+
+def test_many_images_are_hashed_as_one_by_one() -> None:
+    random = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (19, 3, 21, 33), dtype=torch.uint8, generator=random)
+    whole, single = perceptual_hashes(images), [perceptual_hashes(image[None]) for image in images]
+    assert torch.equal(whole.bits, torch.cat([one.bits for one in single]))
+    assert torch.equal(whole.small, torch.cat([one.small for one in single]))

@@ -30,6 +30,9 @@ FLOOR = -8.0
 ROWS = 65_536
 """Images whose features are looked at at a time."""
 
+ROUNDING = 1e-5
+"""Most that rounding takes from the squared length of a unit vector."""
+
 HEAD_IMAGES = 200_000
 """Images that heads are trained on; larger sets are represented by as many of each class as that allows."""
 
@@ -226,7 +229,7 @@ def _among_all(image: ImageColumns, features: Tensor, near: Neighbours, own: Ten
     distance = 1 - near.similarities[:, :NEAREST].mean(dim=1)
     # Features of unit length lost this in the directions that were left out; 0 where all were kept.
     lengths = torch.cat([part.square().sum(dim=1) for part in features.split(ROWS)])
-    residual = (1 - lengths).clamp_min(0)
+    residual = F.threshold(1 - lengths, ROUNDING, 0.0)
     return {
         "scatter_rank": normal_ranks(scatter),
         "near_scatter": _mean_of(near, scatter),

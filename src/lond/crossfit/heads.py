@@ -21,6 +21,9 @@ ROWS = 4096
 BLOCK = 4 * 2**20
 """Most logits held at a time."""
 
+FEW = 15
+"""Classes up to which PyTorch is faster along the first axis than along the last."""
+
 
 @dataclass(frozen=True)
 class Heads:
@@ -192,8 +195,17 @@ def _slope(
         for rows in members.split(at_once):
             part, own, missing = features[rows], logits[: len(rows)], chances[: len(rows)]
             torch.mm(part, beside, out=own.view(len(rows), -1))
-            torch.softmax(own.add_(offsets), dim=2, out=missing)
+            _softmax(own.add_(offsets), missing)
             targets.add_to(missing.mul_(-amounts[rows, None, None]), rows)
             slopes.addmm_(part.T, missing.view(len(rows), -1))
         found[seeing] += slopes.view(-1, *offsets.shape).permute(1, 0, 2)
     return found
+
+
+def _softmax(logits: Tensor, out: Tensor) -> None:
+    """Write the probabilities of logits ``(B, H, C)`` to ``out``."""
+    if logits.shape[2] > FEW:
+        torch.softmax(logits, dim=2, out=out)
+    else:
+        classes_first = logits.flatten(0, 1).T.contiguous()
+        out.copy_(torch.softmax(classes_first, dim=0).T.view_as(out))

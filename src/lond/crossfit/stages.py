@@ -29,6 +29,11 @@ class Stages:
         """Take the store."""
         self.store = store
 
+    @property
+    def kept(self) -> bool:
+        """Whether anything is kept."""
+        return self.store is not None
+
     def heads(self, name: str, make: Callable[[], Heads]) -> Heads:
         """Return heads from the store, or make and keep them."""
         kept = self._load(name)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Generator, Tensor
 
 from lond.data.pixels import SubsetPixels, short_hash
@@ -58,10 +60,7 @@ class FeaturePixels:
     def stream(self, requests: Sequence[Request]) -> Iterator[Tensor]:
         """Yield ``(1, B, V, 1, D)`` float32 for each request."""
         for request in requests:
-            rows = self.values[request.indices.cpu().numpy()]
-            # Halves are widened ten times faster by torch, which does not know every other kind of number.
-            wide = torch.from_numpy(rows).float() if rows.dtype == np.float16 else torch.from_numpy(rows.astype("f4"))
-            yield wide.unsqueeze(2).unsqueeze(0)
+            yield _widened(self.values[request.indices.cpu().numpy()]).unsqueeze(2).unsqueeze(0)
 
     def fingerprint(self) -> str:
         """Return a hash of the shape and all values."""
@@ -72,6 +71,14 @@ class FeaturePixels:
             ]
             self._fingerprint = short_hash(f"{self.values.dtype} {self.values.shape}", *parts)
         return self._fingerprint
+
+
+def _widened(rows: NDArray[Any]) -> Tensor:
+    """Return rows that were copied out of an array as float32."""
+    if rows.dtype == np.float16:
+        # Halves are widened ten times faster by torch, which does not know every other kind of number.
+        return torch.from_numpy(rows).float()
+    return torch.from_numpy(rows.astype(np.float32, copy=False))
 
 
 def is_features(pixels: Pixels) -> bool:
@@ -118,17 +125,19 @@ class FeatureViews:
 
     def test(self, images: Tensor) -> Tensor:
         """Return the mean of all stored views."""
-        return images.flatten(2).mean(dim=1)
+        views = images.flatten(2)
+        return views[:, 0] if views.shape[1] == 1 else views.mean(dim=1)
 
 
 def _one_view(images: Tensor, generator: Generator) -> Tensor:
     """Return one of the V views of each row, ``(B, V, 1, D) -> (B, D)``."""
     chosen = torch.randint(images.shape[1], (len(images),), generator=generator)
-    return images.flatten(2)[torch.arange(len(images)), chosen.to(images.device)]
+    views = images.flatten(2)
+    return views[:, 0] if views.shape[1] == 1 else views[torch.arange(len(images)), chosen.to(images.device)]
 
 
 def _dropped(view: Tensor, share: float, generator: Generator) -> Tensor:
     if not share:
         return view
-    kept = (torch.rand(view.shape, generator=generator) >= share).to(view.device)
-    return (view * kept).div_(1 - share)
+    kept = torch.rand(view.shape, generator=generator).ge_(share).to(view.device)
+    return kept.to(view.dtype).mul_(view).div_(1 - share)

@@ -15,6 +15,8 @@ SIDE = 8
 SMALL = 16
 """Rows and columns of the small picture of an image."""
 
+AT_ONCE = 8
+"""Images that are looked at at a time."""
 
 LEAST_FALL = 0.5
 """Levels of grey by which brightness must fall to count: on a plain ground, rounding would decide."""
@@ -43,8 +45,13 @@ def perceptual_hashes(images: Tensor) -> PerceptualHashes:
         return PerceptualHashes(
             torch.zeros(0, SIDE * SIDE, dtype=torch.bool), torch.zeros(0, 3 * SMALL**2, dtype=torch.uint8)
         )
-    values = images.float()
-    bright = _cell_means(values.sum(dim=1), SIDE, SIDE + 1) / images.shape[1]
+    # A few images at a time stay in the processor's own memory.
+    parts = [_perceptual(part.float()) for part in images.split(AT_ONCE)]
+    return PerceptualHashes(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
+
+
+def _perceptual(values: Tensor) -> PerceptualHashes:
+    bright = _cell_means(values.sum(dim=1), SIDE, SIDE + 1) / values.shape[1]
     cells = _cell_means(values, SMALL, SMALL).round().to(torch.uint8)
     return PerceptualHashes(
         (bright[:, :, :-1] > bright[:, :, 1:] + LEAST_FALL).flatten(1),

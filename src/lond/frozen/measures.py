@@ -57,16 +57,25 @@ def blur_effect(grey: NDArray[Any]) -> float:
     left = []
     exact = grey.astype(np.float64)
     for across in (exact, np.ascontiguousarray(exact.T)):
-        sharp, soft = (np.abs(np.diff(image, axis=0)) for image in (across, _blurred(across)))
+        sharp, soft = (_steps(image) for image in (across, _blurred(across)))
         total = float(sharp.sum())
+        lost = np.maximum(0, np.subtract(sharp, soft, out=soft), out=soft)
         # A picture without variation has nothing to lose.
-        left.append(1.0 if total < 1e-9 else 1.0 - float(np.maximum(0, sharp - soft).sum()) / total)
+        left.append(1.0 if total < 1e-9 else 1.0 - float(lost.sum()) / total)
     return max(left)
+
+
+def _steps(image: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much neighbours along the columns differ."""
+    found = image[1:] - image[:-1]
+    return np.abs(found, out=found)
 
 
 def _blurred(image: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of ``_REACH`` pixels along the columns; beyond the edge, the edge goes on."""
     half = _REACH // 2
-    sums = np.cumsum(np.pad(image, ((half + 1, half), (0, 0)), mode="edge"), axis=0)
-    means: NDArray[np.float64] = (sums[_REACH:] - sums[:-_REACH]) / _REACH
+    sums = np.concatenate([np.repeat(image[:1], half + 1, axis=0), image, np.repeat(image[-1:], half, axis=0)])
+    np.cumsum(sums, axis=0, out=sums)
+    means: NDArray[np.float64] = sums[_REACH:] - sums[:-_REACH]
+    means /= _REACH
     return means

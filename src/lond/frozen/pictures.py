@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
+from lond.data.quick_squares import quick_resized, quick_square
 from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
 from lond.frozen.measures import Measured, measure_picture, measure_pixels
@@ -163,11 +164,9 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
-            (cut,) = cut_squares(self._coloured(opened.picture(side)), side_of_square, [CENTRE])
-            values = np.array(cut).reshape(side_of_square, side_of_square, self.channels)
-            return torch.from_numpy(values).permute(2, 0, 1).contiguous()
+            return quick_square(self._coloured(opened.picture(side)), side_of_square)
 
-        content = opened.content_hash() or pixel_hash(square(self.side))
+        content = opened.content_hash() or self._pixel_hash(opened.picture(side))
         made = square(wanted.input_side) if wanted.input_of(content) else None
         if not wanted.picture_of(content):
             return _Seen(content, input=made)
@@ -175,6 +174,12 @@ class _Reader(Dataset[Part]):
         measures = measure_picture(opened.picture(side), width, height, several=several)
         thumbnail = _encoded(opened.picture(side)) if wanted.thumbnails else b""
         return _Seen(content, "", made, square(self.side), measures, thumbnail)
+
+    def _pixel_hash(self, picture: Image.Image) -> str:
+        """Return the hash of the centre square as Pillow resizes it, which no version of PyTorch changes."""
+        (cut,) = cut_squares(self._coloured(picture), self.side, [CENTRE])
+        values = np.array(cut).reshape(self.side, self.side, self.channels)
+        return pixel_hash(torch.from_numpy(values).permute(2, 0, 1))
 
     def _coloured(self, picture: Image.Image) -> Image.Image:
         return picture.convert("L") if self.channels == 1 else picture
@@ -197,9 +202,13 @@ def _joined(images: Sequence[_Seen]) -> Part:
 
 def shrunk(picture: Image.Image) -> Image.Image:
     """Return the thumbnail of a picture, RGB."""
-    small = picture.convert("RGB")
-    small.thumbnail((THUMBNAIL, THUMBNAIL))
-    return small
+    coloured = picture.convert("RGB")
+    if max(coloured.size) <= THUMBNAIL:
+        return coloured
+    scale = THUMBNAIL / max(coloured.size)
+    width, height = (max(1, round(scale * side)) for side in coloured.size)
+    small = quick_resized(coloured, width, height, "bicubic")
+    return Image.fromarray(small.permute(1, 2, 0).contiguous().numpy())
 
 
 def _encoded(picture: Image.Image) -> bytes:

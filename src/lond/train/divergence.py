@@ -78,6 +78,8 @@ class LossWatch:
 
     def add(self, step: int, steps: int, batches: dict[str, Batch], losses: dict[str, Tensor]) -> Divergence | None:
         """Take note of a step; return the first one that went wrong, in any process, if it is time to look."""
+        if self._every == 1 and bool(torch.stack(list(losses.values())).isfinite().all()):
+            return None
         self._waiting.append((step, {stream: _Seen.of(batch) for stream, batch in batches.items()}, losses))
         if len(self._waiting) < self._every and step + 1 < steps:
             return None

@@ -14,6 +14,8 @@ from torch import Tensor
 
 import lond.audit.judge.learn
 from lond.audit.judge.learn import MODEL, OUT_OF_FOLD, Learned, Learning, calibrated, learn, usual_folds
+from lond.audit.judge.stage_files import StageFiles
+from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.frozen.extractor import ExtractorSettings
 from lond.identify import negative_margin
@@ -153,3 +155,16 @@ def test_an_audit_judges_once_for_all_it_trains(monkeypatch: pytest.MonkeyPatch)
     wanted = opinion_of(found.judgement, config.settings)
     assert found.run.method.opinion is not None
     assert torch.equal(found.run.method.opinion.targets, wanted.targets)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_run_for_the_threshold_is_kept_only_where_it_takes_long(large: bool, tmp_path: Path) -> None:
+    samples, features = samples_of(120)
+    config = for_audit("heads", 120, 1, ExtractorSettings(), epochs=2, cache=None)
+    config = replace(config, net=replace(config.net, width=0.05))
+    stages = Stages(StageFiles(tmp_path / "stages", "key") if large else None)
+    found = learn(samples, features, config, tmp_path, ONE, Learning(stages=stages), show_progress=False)
+    assert (tmp_path / MODEL).is_dir() and (tmp_path / "fold0").is_dir() == large
+    again = learn(samples, features, config, tmp_path, ONE, Learning(stages=stages), show_progress=False)
+    assert found.run is not None and again.run is not None and found.run.threshold is not None
+    assert found.run.threshold == again.run.threshold

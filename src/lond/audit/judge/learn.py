@@ -155,7 +155,8 @@ def learn(
     if how.model:
         if not how.networks:
             if isinstance(config.settings, CrossFitSettings):
-                trainings = replace(trainings, judged=Judged(judgement, chosen, config.settings))
+                judged = Judged(judgement, chosen, config.settings)
+                trainings = replace(trainings, judged=judged, keeps_folds=how.stages is not None and how.stages.kept)
             held = (trainings.division == 0).nonzero().squeeze(1)
             scores, rows = trainings.predict(0, held)[1], chosen[held]
         run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
@@ -207,10 +208,13 @@ class _Trainings:
     runtime: RuntimeSettings
     show_progress: bool | None
     judged: Judged | None = None
+    keeps_folds: bool = True
+    """Whether runs without a fold are kept; those on features of a small set take seconds, and nobody reads them."""
 
     def predict(self, fold: int, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and foreign scores of samples at ``rows`` by the run without a fold."""
-        run = self._train((self.division != fold).nonzero().squeeze(1), f"fold{fold}")
+        seen = (self.division != fold).nonzero().squeeze(1)
+        run = self._train(seen, f"fold{fold}" if self.keeps_folds else None)
         said = run.predict(take(self.samples, rows))
         return said.probabilities.clamp_min(torch.finfo(torch.float32).tiny).log(), said.scores
 
@@ -226,12 +230,12 @@ class _Trainings:
         """Return the run on all samples, which calls images foreign by the calibration."""
         return self._train(torch.arange(len(self.samples)), MODEL, calibration)
 
-    def _train(self, places: Tensor, name: str, calibration: Calibration | None = None) -> LoadedRun:
+    def _train(self, places: Tensor, name: str | None, calibration: Calibration | None = None) -> LoadedRun:
         trained = train_samples(
             self.config,
             self.samples if len(places) == len(self.samples) else take(self.samples, places),
             None,
-            None if self.folder is None else self.folder / name,
+            None if self.folder is None or name is None else self.folder / name,
             self.runtime,
             prepare=None if self.judged is None else partial(self.judged.tell, places=places),
             calibration=calibration,
