@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, QuantileRegressor
 from torch import Tensor
 
-from lond.crossfit.chances import bounded_logit
+from lond.crossfit.chances import ChanceTable, bounded_logit, kinds
 from lond.crossfit.evidence import gather
 from lond.crossfit.features import learn_preparation
 from lond.crossfit.folds import fold_of
@@ -30,15 +30,13 @@ from lond.crossfit.rates import doubt_in
 
 Floats = NDArray[np.float64]
 
-CROSSED_IMAGE = (
-    "log_given", "log_other", "differs", "near_given", "scatter", "near_doubt", "member_given", "member_far",
-    "residual_far", "distance_far", "near_scatter", "energy2_rank",
-)  # fmt: skip
-CROSSED_WHOLE = ("disagreement", "contradiction", "sure", "split", "classes", "per_class")
-PENALTY = 0.01
-"""Weight of half the squared norm, inputs at unit variance, beside the mean loss."""
+HIDDEN = 64
+"""Units of the hidden layer."""
 
-MOST = 1000
+DECAY, RATE, PASSES, BATCH = 0.1, 4e-3, 12, 2048
+"""Weight decay, highest learning rate, passes over the rows and rows of a step of AdamW."""
+
+MOST = 500
 """Images of a cell that are fitted on; every cell counts the same."""
 
 PARTS = 4
@@ -58,12 +56,10 @@ class Known:
     right: NDArray[np.bool_]
     truth: Tensor
 
-    def inputs(self) -> Tensor:
-        """Return what the table weighs, ``(N, inputs)``."""
+    def rows(self) -> Tensor:
+        """Return the inputs of the network, ``(N, D)``."""
         columns = list(self.image.values())
-        columns += [torch.full((len(self.truth),), value) for value in self.whole.values()]
-        columns += [self.image[a] * self.whole[b] for a in CROSSED_IMAGE for b in CROSSED_WHOLE]
-        return torch.stack(columns, dim=1)
+        return torch.stack([*columns, *(torch.full_like(columns[0], value) for value in self.whole.values())], dim=1)
 
 
 def known(spec: Spec, world: World, folder: Path) -> Known:
@@ -83,37 +79,46 @@ def known(spec: Spec, world: World, folder: Path) -> Known:
     return Known(image, whole, share, right.numpy(), truth)
 
 
-def fit_table(sets: list[Known]) -> tuple[Tensor, Tensor]:
-    """Return weights ``(inputs, 3)`` and offsets ``(3,)`` of a regression in which every set counts the same."""
-    random = np.random.default_rng(0)
-    picks = [torch.from_numpy(random.permutation(len(own.truth))[:MOST]) for own in sets]
-    rows = torch.cat([own.inputs()[pick] for own, pick in zip(sets, picks, strict=True)])
+def fit_network(sets: list[Known]) -> ChanceTable:
+    """Return the network, in which every set counts the same; confidences and rates are not fitted yet."""
+    random = torch.Generator().manual_seed(0)
+    picks = [torch.randperm(len(own.truth), generator=random)[:MOST] for own in sets]
+    rows = torch.cat([own.rows()[pick] for own, pick in zip(sets, picks, strict=True)])
     truth = torch.cat([own.truth[pick] for own, pick in zip(sets, picks, strict=True)])
-    counts = torch.cat([torch.full((len(pick),), 1 / len(pick) / len(sets)) for pick in picks])
+    counts = torch.cat([torch.full((len(pick),), 1 / len(pick)) for pick in picks])
     mean, scale = rows.mean(dim=0), rows.std(dim=0) + 1e-6
-    rows = (rows - mean) / scale
-    weights, offsets = torch.zeros(rows.shape[1], 3, requires_grad=True), torch.zeros(3, requires_grad=True)
-    optimiser = torch.optim.LBFGS([weights, offsets], max_iter=120, history_size=20, line_search_fn="strong_wolfe")
+    width = rows.shape[1]
+    shapes = {(width, HIDDEN): width, (HIDDEN,): width, (HIDDEN, 3): HIDDEN, (3,): HIDDEN}
+    weights = [_uniform(shape, inputs, random) for shape, inputs in shapes.items()]
+    table = ChanceTable(tuple(sets[0].image), tuple(sets[0].whole), mean, scale, *weights, (0.0, 0.0, 0.0), {})
+    optimiser = torch.optim.AdamW(weights, RATE, weight_decay=DECAY)
+    steps = PASSES * (len(rows) // BATCH)
+    plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1)
+    for _ in range(PASSES):
+        for batch in torch.randperm(len(rows), generator=random).split(BATCH)[: len(rows) // BATCH]:
+            missed = F.nll_loss(kinds(rows[batch], table).log(), truth[batch], reduction="none")
+            loss = (counts[batch] * missed).mean() / counts.mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            plan.step()
+    for weight in weights:
+        weight.requires_grad_(requires_grad=False)
+    return table
 
-    def loss() -> Tensor:
-        optimiser.zero_grad()
-        found = (counts * F.cross_entropy(rows @ weights + offsets, truth, reduction="none")).sum()
-        found = found + PENALTY * weights.square().sum() / 2
-        found.backward()
-        return found
 
-    optimiser.step(loss)
-    weights, offsets = weights.detach(), offsets.detach()
-    return weights / scale[:, None], offsets - (mean / scale) @ weights
+def _uniform(shape: tuple[int, ...], inputs: int, random: torch.Generator) -> Tensor:
+    """Return what PyTorch draws for a layer with so many inputs."""
+    return ((2 * torch.rand(shape, generator=random) - 1) / inputs**0.5).requires_grad_()
 
 
 def unseen_chances(sets: list[Known]) -> list[Tensor]:
-    """Return for every set the probabilities of a table that was fitted without it."""
+    """Return for every set the probabilities of a network that was fitted without it."""
     found: list[Tensor] = [torch.empty(0)] * len(sets)
     for part in range(PARTS):
-        weights, offsets = fit_table([own for place, own in enumerate(sets) if place % PARTS != part])
+        table = fit_network([own for place, own in enumerate(sets) if place % PARTS != part])
         for place in range(part, len(sets), PARTS):
-            found[place] = torch.softmax(sets[place].inputs() @ weights + offsets, dim=1)
+            found[place] = kinds(sets[place].rows(), table)
     return found
 
 
@@ -150,16 +155,14 @@ def _line(doubts: Floats, errors: Floats, level: float) -> list[float]:
 
 def fit(sets: list[Known]) -> dict[str, Any]:
     """Return the table as plain values."""
-    weights, offsets = fit_table(sets)
+    table = fit_network(sets)
     chances = unseen_chances(sets)
+    names = ("mean", "scale", "inner", "inner_offsets", "weights", "offsets")
     return {
         "sets": len(sets),
-        "image": list(sets[0].image),
-        "whole": list(sets[0].whole),
-        "crossed_image": list(CROSSED_IMAGE),
-        "crossed_whole": list(CROSSED_WHOLE),
-        "weights": [[float(f"{value:.5g}") for value in row] for row in weights.tolist()],
-        "offsets": [float(f"{value:.5g}") for value in offsets.tolist()],
+        "image": list(table.image),
+        "whole": list(table.whole),
+        **{name: _short(getattr(table, name).tolist()) for name in names},
         "suggestion": [round(value, 4) for value in fit_suggestion(sets, chances)],
         "spread": {
             kind: [[round(value, 4) for value in side] for side in both]
@@ -168,13 +171,28 @@ def fit(sets: list[Known]) -> dict[str, Any]:
     }
 
 
+def _short(values: Any) -> Any:
+    """Return numbers, or lists of them, with five digits."""
+    return [_short(value) for value in values] if isinstance(values, list) else float(f"{values:.5g}")
+
+
+def text_of(table: dict[str, Any]) -> str:
+    """Return the table as JSON with one line per entry, or per row of a matrix."""
+    lines = []
+    for name, value in table.items():
+        rows = isinstance(value, list) and isinstance(value[0], list)
+        text = "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]" if rows else json.dumps(value)
+        lines.append(f' "{name}": {text}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main() -> None:
     """Compute the evidence of all TUNE cells, fit, and write the table of the package."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--features", type=Path, required=True)
     parser.add_argument("--evidence", type=Path, default=Path("runs/noise_bench/evidence"))
-    parser.add_argument("--drawn", type=int, default=200)
+    parser.add_argument("--drawn", type=int, default=600)
     parser.add_argument("--out", type=Path, default=Path("src/lond/crossfit/chances.json"))
     given = parser.parse_args()
     world = load_world(given.data, given.features)
@@ -184,7 +202,7 @@ def main() -> None:
         sets.append(known(spec, world, given.evidence))
         print(f"\revidence {number + 1} of {len(specs)}", end="", flush=True)
     print()
-    given.out.write_text(json.dumps(fit(sets), indent=1) + "\n", encoding="utf-8")
+    given.out.write_text(text_of(fit(sets)), encoding="utf-8")
     print(f"table: {given.out}")
 
 

@@ -16,6 +16,7 @@ from lond.crossfit.chances import (
     chances,
     confidence,
     inputs,
+    kinds,
     load_table,
     table_of,
 )
@@ -25,9 +26,11 @@ TABLE = table_of(
     {
         "image": ["doubt", "far"],
         "whole": ["size"],
-        "crossed_image": ["far"],
-        "crossed_whole": ["size"],
-        "weights": [[0, 1, 0], [0, 0, 2], [0, 0, 0], [0, 0, 0.5]],
+        "mean": [1, 0, 8],
+        "scale": [1, 2, 4],
+        "inner": [[1, 0], [0, 1], [0, 2]],
+        "inner_offsets": [0.5, -1],
+        "weights": [[0, 1, 0], [0, 0, 3]],
         "offsets": [1, 0, -1],
         "suggestion": [0.5, 1.0, 2.0],
         "spread": {"wrong": [[0.1, 0.2], [0.3, 0.4]]},
@@ -44,10 +47,25 @@ def found() -> LabelEvidence:
     return LabelEvidence(image, {"size": 10.0}, labels, other, best, torch.ones(2), share, nothing)
 
 
-def test_the_table_weighs_images_the_set_and_their_products(found: LabelEvidence) -> None:
-    assert inputs(found, TABLE).tolist() == [[1, 0, 10, 0], [2, 3, 10, 30]]
-    expected = torch.softmax(torch.tensor([[1.0, 1.0, -1.0], [1.0, 2.0, -1.0 + 6.0 + 15.0]]), dim=1)
-    assert torch.allclose(chances(found, TABLE), expected)
+def test_probabilities_by_hand(found: LabelEvidence) -> None:
+    assert inputs(found.image, found.whole, TABLE).tolist() == [[1, 0, 10], [2, 3, 10]]
+    # Inputs of the network: (0, 0, 0.5) and (1, 1.5, 0.5).
+    hidden = [[math.tanh(0.5), math.tanh(0.0)], [math.tanh(1.5), math.tanh(1.5)]]
+    logits = torch.tensor([[1.0, first, 3 * second - 1] for first, second in hidden])
+    assert torch.allclose(chances(found, TABLE), torch.softmax(logits, dim=1))
+
+
+def test_inputs_far_from_the_fitted_sets_count_as_at_the_border() -> None:
+    usual = torch.tensor([[5.0, 8.0, 24.0], [-3.0, -8.0, -8.0]])
+    far = torch.tensor([[1e6, 1e4, 25.0], [-50.0, -9.0, -1e9]])
+    assert torch.equal(kinds(far, TABLE), kinds(usual, TABLE))
+    assert not torch.allclose(kinds(usual, TABLE), kinds(usual - usual.sign(), TABLE))
+
+
+def test_probabilities_are_computed_in_parts(found: LabelEvidence, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = chances(found, TABLE)
+    monkeypatch.setattr("lond.crossfit.chances.ROWS", 1)
+    assert torch.equal(chances(found, TABLE), whole)
 
 
 def test_a_suggestion_is_as_sure_as_the_label_is_wrong_and_others_are_unlikely(found: LabelEvidence) -> None:
@@ -69,7 +87,8 @@ def test_the_table_of_the_package_fits_the_evidence() -> None:
     features = torch.nn.functional.normalize(torch.randn(40, 6, generator=generator), dim=1)
     found = gather(features, torch.arange(40) % 2, 2, torch.arange(40) // 2 % 4)
     table = load_table()
-    assert inputs(found, table).shape == (40, len(table.weights))
+    assert inputs(found.image, found.whole, table).shape == (40, len(table.inner))
+    assert set(table.image) == set(found.image) and set(table.whole) == set(found.whole)
     likely = chances(found, table)
     assert likely.shape == (40, 3) and torch.allclose(likely.sum(dim=1), torch.ones(40))
     assert set(table.spread) == {"wrong", "foreign", "either"}

@@ -1,12 +1,13 @@
 """From evidence to probabilities: how likely an image is clean, wrongly labelled or foreign.
 
-The table of coefficients (``chances.json``) is a multinomial logistic regression, fitted once on sets with many kinds
-of noise whose truth is known. It weighs what is known of an image, what is known of the set, and some products.
+``chances.json`` holds a small network, fitted once on sets with many kinds of noise whose truth is known. Its inputs
+are what is known of an image and what is known of the set.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -34,19 +35,29 @@ Spread = tuple[tuple[float, float], tuple[float, float]]
 """How far a true rate lay below and above its estimate: a + b d each, with the doubt d in the probabilities."""
 
 
+REACH = 4.0
+"""Standard deviations from its mean in the fitted sets at which an input stops to count."""
+
+ROWS = 65_536
+"""Images that are computed at a time."""
+
+
 @dataclass(frozen=True)
 class ChanceTable:
     """The fitted coefficients.
 
-    ``image`` and ``whole`` name inputs, of which those in ``crossed_image`` and ``crossed_whole`` are multiplied with
-    each other too. ``weights`` are ``(inputs, 3)``, ``offsets`` ``(3,)``. ``suggestion`` are offset and slopes of the
-    confidence of suggestions, ``spread`` the errors of the rates of "wrong", "foreign" and "either".
+    ``image`` and ``whole`` name the D inputs; ``mean`` and ``scale`` ``(D,)`` are theirs in the fitted sets. ``inner``
+    ``(D, H)`` and ``inner_offsets`` ``(H,)`` belong to the hidden layer, ``weights`` ``(H, 3)`` and ``offsets``
+    ``(3,)`` to the last one. ``suggestion`` are offset and slopes of the confidence of suggestions, ``spread`` the
+    errors of the rates of "wrong", "foreign" and "either".
     """
 
     image: tuple[str, ...]
     whole: tuple[str, ...]
-    crossed_image: tuple[str, ...]
-    crossed_whole: tuple[str, ...]
+    mean: Tensor
+    scale: Tensor
+    inner: Tensor
+    inner_offsets: Tensor
     weights: Tensor
     offsets: Tensor
     suggestion: tuple[float, float, float]
@@ -56,13 +67,11 @@ class ChanceTable:
 def table_of(content: dict[str, Any]) -> ChanceTable:
     """Return the table that a JSON object holds."""
     offset, of_wrong, of_share = content["suggestion"]
+    names = ("mean", "scale", "inner", "inner_offsets", "weights", "offsets")
     return ChanceTable(
         tuple(content["image"]),
         tuple(content["whole"]),
-        tuple(content["crossed_image"]),
-        tuple(content["crossed_whole"]),
-        torch.tensor(content["weights"]),
-        torch.tensor(content["offsets"]),
+        *(torch.tensor(content[name], dtype=torch.float32) for name in names),
         (offset, of_wrong, of_share),
         {kind: ((below[0], below[1]), (above[0], above[1])) for kind, (below, above) in content["spread"].items()},
     )
@@ -74,18 +83,25 @@ def load_table() -> ChanceTable:
     return table_of(json.loads(files("lond.crossfit").joinpath("chances.json").read_text(encoding="utf-8")))
 
 
-def inputs(found: LabelEvidence, table: ChanceTable) -> Tensor:
-    """Return what the table weighs, ``(N, inputs)``."""
-    count = len(found.label)
-    columns = [found.image[name] for name in table.image]
-    columns += [torch.full((count,), found.whole[name]) for name in table.whole]
-    columns += [found.image[a] * found.whole[b] for a in table.crossed_image for b in table.crossed_whole]
+def inputs(image: Mapping[str, Tensor], whole: Mapping[str, float], table: ChanceTable) -> Tensor:
+    """Return the inputs of the network ``(N, D)`` from columns ``(N,)`` and numbers of the set."""
+    columns = [image[name] for name in table.image]
+    columns += [torch.full_like(columns[0], whole[name]) for name in table.whole]
     return torch.stack(columns, dim=1)
+
+
+def kinds(rows: Tensor, table: ChanceTable) -> Tensor:
+    """Return the probabilities ``(N, 3)`` of inputs ``(N, D)``."""
+    usual = ((rows - table.mean) / table.scale).clamp(-REACH, REACH)
+    hidden = torch.tanh(usual @ table.inner + table.inner_offsets)
+    return torch.softmax(hidden @ table.weights + table.offsets, dim=1)
 
 
 def chances(found: LabelEvidence, table: ChanceTable) -> Tensor:
     """Return P(clean), P(wrong) and P(foreign), ``(N, 3)``."""
-    return torch.softmax(inputs(found, table) @ table.weights + table.offsets, dim=1)
+    parts = torch.arange(len(found.label)).split(ROWS)
+    columns = [{name: values[rows] for name, values in found.image.items()} for rows in parts]
+    return torch.cat([kinds(inputs(part, found.whole, table), table) for part in columns])
 
 
 def confidence(found: LabelEvidence, wrong: Tensor, table: ChanceTable) -> Tensor:
