@@ -28,7 +28,7 @@ MOST_DISAGREEMENT = 0.75
 """Share of labels that models contradict, beyond which no image is called foreign: the table was fitted on sets of up
 to 0.66, and with labels that say so little nothing tells foreign images from wrong labels."""
 
-DOUBTED_FROM = 0.45
+DOUBTED_FROM = 0.4
 """P(wrong), among what is not foreign, from which on a label is called wrong."""
 
 Spread = tuple[tuple[float, float], tuple[float, float]]
