@@ -164,10 +164,10 @@ def ten_million(rows: Rows) -> str:
             f"Rent a machine with {rented} GB and {CORES} cores. With half of them busy on average, it needs about "
             f"{hours / CORES / SHARE:.1f} hours.",
             "",
-            "The assumptions: the number of classes grows with the images as in the table above; embeddings have "
-            f"{far['width']} dimensions; clusters are as easy to divide into cells; the disk is fast enough to be read "
-            f"several times, and has {FAR * far['width'] * 4 / 2**30:,.0f} GB for the embeddings and as much for the "
-            "stages and the table.",
+            "The estimate assumes that the number of classes grows with the images as in the table above.",
+            f"Embeddings have {far['width']} dimensions, and clusters are as easy to divide into cells.",
+            f"The disk is fast enough to be read several times, and holds {FAR * far['width'] * 4 / 2**30:,.0f} GB of "
+            "embeddings and as much for the stages and the table.",
             "Computing the embeddings is not part of it.",
         ]
     )

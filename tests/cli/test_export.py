@@ -37,3 +37,14 @@ def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call)
 def test_an_unknown_ending_is_one_line(run: Path, tmp_path: Path, lond: Call) -> None:
     code, _, err = lond("export", run, tmp_path / "model.h5")
     assert code == 2 and "must end in one of .onnx, .pt2, .safetensors" in err
+
+
+@pytest.mark.parametrize("files", [[], ["a.onnx", "--out", "b.onnx"]])
+def test_one_file_is_named(files: list[str], run: Path, lond: Call) -> None:
+    code, _, err = lond("export", run, *files)
+    assert code == 2 and "name one file to write" in err
+
+
+def test_the_file_as_an_option(run: Path, tmp_path: Path, lond: Call) -> None:
+    code, _, _ = lond("export", run, "--out", tmp_path / "weights.safetensors")
+    assert code == 0 and (tmp_path / "weights.safetensors").is_file()

@@ -263,6 +263,11 @@ def _write_corrected(plan: CorrectionPlan, save: Path, root: Path | None, link: 
         if any(name != folder for name, folder in tree.folders.items()):
             _note(f"names of classes that could harm as folders were changed; {CLASSES} in it lists them")
     out.print(f"written: {save}", markup=False, soft_wrap=True)
+    if plan.foreign_left_out:
+        _note(
+            f"{plan.foreign_left_out} foreign image(s) are left out, so a model trained on this set has seen none and "
+            "recognises fewer; the model of the audit (heads/model) has learned from them"
+        )
 
 
 def _print_summary(found: Audit) -> None:

@@ -12,7 +12,10 @@ from lond.cli.shared import Threads, say
 
 def export(
     folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    file: Annotated[Path, typer.Argument(help="File to write: .onnx, .pt2 (PyTorch) or .safetensors (weights only).")],
+    file: Annotated[
+        Path | None, typer.Argument(help="File to write: .onnx, .pt2 (PyTorch) or .safetensors (weights only).")
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--out", help="The same, as an option.")] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Score above which an image is foreign; default: the run's own threshold.")
     ] = None,
@@ -26,9 +29,14 @@ def export(
     The export runs on the CPU, whatever device the run was trained on.
     """
     from lond.device import choose_device
+    from lond.errors import ConfigError
     from lond.export import export_run
     from lond.progress.work import overall
 
+    if (file is None) == (save is None):
+        raise ConfigError("name one file to write, such as model.onnx, behind the run folder or with --out")
+    file = file or save
+    assert file is not None
     choose_device("cpu", threads)
     with overall("export", lines=True):
         said = export_run(folder, file, threshold=threshold, text=text)

@@ -24,6 +24,9 @@ PLAN = CorrectionPlan(
 
 def test_it_counts() -> None:
     assert (len(PLAN), len(PLAN.kept)) == (5, 4)
+    assert PLAN.foreign_left_out == 0
+    foreign = image("cat", "", LEAVE_OUT, "a person called it foreign"), image("cat", "cat", KEEP, "foreign, but kept")
+    assert CorrectionPlan((*PLAN.images, *foreign)).foreign_left_out == 1
     assert PLAN.counts() == {KEEP: 1, RELABEL: 3, LEAVE_OUT: 1}
     assert CorrectionPlan(()).counts() == {KEEP: 0, RELABEL: 0, LEAVE_OUT: 0}
 

@@ -69,6 +69,11 @@ class CorrectionPlan:
         """Return the given labels that no image of the corrected set carries."""
         return sorted({image.given for image in self.images} - {image.label for image in self.kept} - {""})
 
+    @property
+    def foreign_left_out(self) -> int:
+        """Number of images that are left out because they are, or may be, foreign."""
+        return sum(image.action == Action.LEAVE_OUT and "foreign" in image.why for image in self.images)
+
     def describe(self) -> str:
         """Return a summary for a person to read before anything is written."""
         counts = self.counts()
