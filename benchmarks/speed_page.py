@@ -165,9 +165,9 @@ def ten_million(rows: Rows) -> str:
             f"{hours / CORES / SHARE:.1f} hours.",
             "",
             "The assumptions: the number of classes grows with the images as in the table above; embeddings have "
-            f"{far['width']} dimensions; clusters are as easy to divide into cells; the disk is fast enough to be read "
-            f"several times, and has {FAR * far['width'] * 4 / 2**30:,.0f} GB for the embeddings and as much for the "
-            "stages and the table.",
+            f"{far['width']} dimensions; clusters are as easy to divide into cells.",
+            "The disk is fast enough to be read several times, and has "
+            f"{FAR * far['width'] * 4 / 2**30:,.0f} GB for the embeddings and as much for the stages and the table.",
             "Computing the embeddings is not part of it.",
         ]
     )
