@@ -96,14 +96,21 @@ def _cell(lines: Sequence[Line]) -> str:
 
 
 def savings_table(lines: Sequence[Line]) -> str:
-    """Return LOND-DRS, each saving by itself on Sym-50, and the fast variant."""
-    whole = chosen(lines, group="methods", method="lond-drs")
-    rows = [["none: LOND-DRS", *(entry(chosen(whole, noise=noise)) for noise in NOISES)]]
-    for line in chosen(lines, group="savings"):
-        rows.append([f"`{line['label'].replace('-', '_')}`", entry([line]), "-"])
-    fast = chosen(lines, group="methods", method="lond-drs-fast")
-    rows.append(["the first three: `lond-drs-fast`", *(entry(chosen(fast, noise=noise)) for noise in NOISES)])
-    return table(["saved", "Sym-50", "Asym-40"], rows)
+    """Return LOND-DRS and its fast variant, each followed by runs that save more: one saving, then several."""
+    rows = []
+    for method in ("lond-drs", "lond-drs-fast"):
+        runs = {f"`{method}`": chosen(lines, group="methods", method=method)}
+        more = chosen(lines, group="savings", method=method)
+        for line in sorted(more, key=lambda line: len(line["changes"])):
+            runs.setdefault(f"`{method}`, {_savings(line)}", []).append(line)
+        rows += [[name, *(entry(chosen(own, noise=noise)) for noise in NOISES)] for name, own in runs.items()]
+    return table(["method and what it saves besides", "Sym-50", "Asym-40"], rows)
+
+
+def _savings(line: Line) -> str:
+    """Return the changed savings of a run: names of switches, numbers with their value."""
+    named = ((key.rpartition(".")[2], value) for key, value in line["changes"].items())
+    return ", ".join(f"`{name}`" if value == "true" else f"`{name}={value}`" for name, value in named)
 
 
 def long_table(lines: Sequence[Line]) -> str:

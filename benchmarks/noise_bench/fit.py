@@ -1,7 +1,7 @@
 """Fit the table of ``lond.crossfit`` on TUNE cells: ``python -m benchmarks.noise_bench.fit --data DIR --features DIR``.
 
-Evidence of every cell is kept in a folder, so that a cut run goes on. Whatever the table says about a cell while errors
-are measured comes from a fit without that cell.
+Evidence of every cell is kept in a folder, so that a cut run resumes. Whatever is said about a cell while errors are
+measured comes from a network that was fitted without that cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, QuantileRegressor
 from torch import Tensor
 
-from lond.crossfit.chances import ChanceTable, bounded_logit, kinds
+from lond.crossfit.chances import NETWORK, ChanceTable, bounded_logit, inputs, logits
 from lond.crossfit.evidence import gather
 from lond.crossfit.features import learn_preparation
 from lond.crossfit.folds import fold_of
@@ -56,15 +56,11 @@ class Known:
     right: NDArray[np.bool_]
     truth: Tensor
 
-    def rows(self) -> Tensor:
-        """Return the inputs of the network, ``(N, D)``."""
-        columns = list(self.image.values())
-        return torch.stack([*columns, *(torch.full_like(columns[0], value) for value in self.whole.values())], dim=1)
-
 
 def known(spec: Spec, world: World, folder: Path) -> Known:
     """Return the evidence on a cell, computed once."""
-    path = folder / f"{spec.name}.pt"
+    # The same number is a cell of images or of made-up clusters, by how many are drawn.
+    path = folder / f"{spec.name}-{spec.source}.pt"
     if not path.is_file():
         cell = make(spec, world)
         features, given = torch.from_numpy(cell.features), torch.from_numpy(cell.given)
@@ -83,20 +79,24 @@ def fit_network(sets: list[Known]) -> ChanceTable:
     """Return the network, in which every set counts the same; confidences and rates are not fitted yet."""
     random = torch.Generator().manual_seed(0)
     picks = [torch.randperm(len(own.truth), generator=random)[:MOST] for own in sets]
-    rows = torch.cat([own.rows()[pick] for own, pick in zip(sets, picks, strict=True)])
+    names = tuple(sets[0].image), tuple(sets[0].whole)
+    rows = torch.cat([inputs(own.image, own.whole, *names)[pick] for own, pick in zip(sets, picks, strict=True)])
     truth = torch.cat([own.truth[pick] for own, pick in zip(sets, picks, strict=True)])
     counts = torch.cat([torch.full((len(pick),), 1 / len(pick)) for pick in picks])
     mean, scale = rows.mean(dim=0), rows.std(dim=0) + 1e-6
     width = rows.shape[1]
-    shapes = {(width, HIDDEN): width, (HIDDEN,): width, (HIDDEN, 3): HIDDEN, (3,): HIDDEN}
-    weights = [_uniform(shape, inputs, random) for shape, inputs in shapes.items()]
-    table = ChanceTable(tuple(sets[0].image), tuple(sets[0].whole), mean, scale, *weights, (0.0, 0.0, 0.0), {})
+    shapes = (((width, HIDDEN), width), ((HIDDEN,), width), ((HIDDEN, 3), HIDDEN), ((3,), HIDDEN))
+    weights = [_uniform(shape, before, random) for shape, before in shapes]
+    table = ChanceTable(*names, mean, scale, *weights, (0.0, 0.0, 0.0), {})
     optimiser = torch.optim.AdamW(weights, RATE, weight_decay=DECAY)
-    steps = PASSES * (len(rows) // BATCH)
-    plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1)
+    # What a pass leaves over after its last whole batch is left out of it.
+    batches = len(rows) // BATCH
+    if not batches:
+        raise ValueError(f"{len(rows)} images are too few to fit on: a step takes {BATCH}")
+    plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=PASSES * batches + 1)
     for _ in range(PASSES):
-        for batch in torch.randperm(len(rows), generator=random).split(BATCH)[: len(rows) // BATCH]:
-            missed = F.nll_loss(kinds(rows[batch], table).log(), truth[batch], reduction="none")
+        for batch in torch.randperm(len(rows), generator=random).split(BATCH)[:batches]:
+            missed = F.cross_entropy(logits(rows[batch], table), truth[batch], reduction="none")
             loss = (counts[batch] * missed).mean() / counts.mean()
             optimiser.zero_grad()
             loss.backward()
@@ -107,9 +107,9 @@ def fit_network(sets: list[Known]) -> ChanceTable:
     return table
 
 
-def _uniform(shape: tuple[int, ...], inputs: int, random: torch.Generator) -> Tensor:
-    """Return what PyTorch draws for a layer with so many inputs."""
-    return ((2 * torch.rand(shape, generator=random) - 1) / inputs**0.5).requires_grad_()
+def _uniform(shape: tuple[int, ...], before: int, random: torch.Generator) -> Tensor:
+    """Return what PyTorch draws for a layer after ``before`` units."""
+    return ((2 * torch.rand(shape, generator=random) - 1) / before**0.5).requires_grad_()
 
 
 def unseen_chances(sets: list[Known]) -> list[Tensor]:
@@ -118,7 +118,8 @@ def unseen_chances(sets: list[Known]) -> list[Tensor]:
     for part in range(PARTS):
         table = fit_network([own for place, own in enumerate(sets) if place % PARTS != part])
         for place in range(part, len(sets), PARTS):
-            found[place] = kinds(sets[place].rows(), table)
+            rows = inputs(sets[place].image, sets[place].whole, table.image, table.whole)
+            found[place] = torch.softmax(logits(rows, table), dim=1)
     return found
 
 
@@ -157,12 +158,11 @@ def fit(sets: list[Known]) -> dict[str, Any]:
     """Return the table as plain values."""
     table = fit_network(sets)
     chances = unseen_chances(sets)
-    names = ("mean", "scale", "inner", "inner_offsets", "weights", "offsets")
     return {
         "sets": len(sets),
         "image": list(table.image),
         "whole": list(table.whole),
-        **{name: _short(getattr(table, name).tolist()) for name in names},
+        **{name: _short(getattr(table, name).tolist()) for name in NETWORK},
         "suggestion": [round(value, 4) for value in fit_suggestion(sets, chances)],
         "spread": {
             kind: [[round(value, 4) for value in side] for side in both]

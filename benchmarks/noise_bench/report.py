@@ -140,7 +140,7 @@ def page(lines: list[dict[str, Any]]) -> str:
         (f"JUDGE, side by side: {len(together)} cells that every contender has seen", together, True),
         (f"JUDGE, all {len(judge)} cells (the audit of version 0.1: {len(together)})", judge, False),
         (f"JUDGE, human labels only: {len(people)} cells", people, False),
-        (f"TUNE: {len(tune)} cells of the part that the table was fitted on", tune, False),
+        (f"TUNE: {len(tune)} cells of the part that the network was fitted on", tune, False),
     )
     for title, chosen, detailed in sections:
         if not chosen:

@@ -48,9 +48,28 @@ def test_other_tables_by_hand() -> None:
         "| ours | 60.0 / 50.0; corrected labels right 25.0 | - |",
         "| released program | 40.0 / 50.0; corrected labels right 25.0 | - |",
     ]
-    saved = line("lond-drs", 0.5, group="savings", label="survey-targets")
-    assert "| `survey_targets` | 50.0 / 50.0 | - |" in savings_table([saved])
     assert "| `sed` | 40.0 / 50.0, peak 70.0 | - |" in long_table([line("sed", 0.4, group="long")])
+
+
+def test_savings_by_hand() -> None:
+    def saved(method: str, accuracy: float, noise: str = "sym50", **savings: str) -> dict[str, Any]:
+        changes = {f"settings.savings.{name}": value for name, value in savings.items()}
+        return line(method, accuracy, noise=noise, group="savings", changes=changes)
+
+    lines = [
+        saved("lond-drs-fast", 0.2, survey_targets="true"),
+        saved("lond-drs-fast", 0.3, "asym40", survey_targets="true"),
+        saved("lond-drs", 0.4, one_view_targets="true", contrast_every="4"),
+        saved("lond-drs", 0.5, contrast_every="4"),
+        line("lond-drs", 0.6),
+    ]
+    assert savings_table(lines).splitlines()[2:] == [
+        "| `lond-drs` | 60.0 / 50.0 | - |",
+        "| `lond-drs`, `contrast_every=4` | 50.0 / 50.0 | - |",
+        "| `lond-drs`, `one_view_targets`, `contrast_every=4` | 40.0 / 50.0 | - |",
+        "| `lond-drs-fast` | - | - |",
+        "| `lond-drs-fast`, `survey_targets` | 20.0 / 50.0 | 30.0 / 50.0 |",
+    ]
 
 
 def test_trials_have_names_and_commands_of_their_own() -> None:

@@ -16,8 +16,8 @@ from lond.crossfit.chances import (
     chances,
     confidence,
     inputs,
-    kinds,
     load_table,
+    logits,
     table_of,
 )
 from lond.crossfit.evidence import LabelEvidence, gather
@@ -48,18 +48,18 @@ def found() -> LabelEvidence:
 
 
 def test_probabilities_by_hand(found: LabelEvidence) -> None:
-    assert inputs(found.image, found.whole, TABLE).tolist() == [[1, 0, 10], [2, 3, 10]]
+    assert inputs(found.image, found.whole, TABLE.image, TABLE.whole).tolist() == [[1, 0, 10], [2, 3, 10]]
     # Inputs of the network: (0, 0, 0.5) and (1, 1.5, 0.5).
     hidden = [[math.tanh(0.5), math.tanh(0.0)], [math.tanh(1.5), math.tanh(1.5)]]
-    logits = torch.tensor([[1.0, first, 3 * second - 1] for first, second in hidden])
-    assert torch.allclose(chances(found, TABLE), torch.softmax(logits, dim=1))
+    wanted = torch.tensor([[1.0, first, 3 * second - 1] for first, second in hidden])
+    assert torch.allclose(chances(found, TABLE), torch.softmax(wanted, dim=1))
 
 
 def test_inputs_far_from_the_fitted_sets_count_as_at_the_border() -> None:
     usual = torch.tensor([[5.0, 8.0, 24.0], [-3.0, -8.0, -8.0]])
     far = torch.tensor([[1e6, 1e4, 25.0], [-50.0, -9.0, -1e9]])
-    assert torch.equal(kinds(far, TABLE), kinds(usual, TABLE))
-    assert not torch.allclose(kinds(usual, TABLE), kinds(usual - usual.sign(), TABLE))
+    assert torch.equal(logits(far, TABLE), logits(usual, TABLE))
+    assert not torch.allclose(logits(usual, TABLE), logits(usual - usual.sign(), TABLE))
 
 
 def test_probabilities_are_computed_in_parts(found: LabelEvidence, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_the_table_of_the_package_fits_the_evidence() -> None:
     features = torch.nn.functional.normalize(torch.randn(40, 6, generator=generator), dim=1)
     found = gather(features, torch.arange(40) % 2, 2, torch.arange(40) // 2 % 4)
     table = load_table()
-    assert inputs(found.image, found.whole, table).shape == (40, len(table.inner))
+    assert inputs(found.image, found.whole, table.image, table.whole).shape == (40, len(table.inner))
     assert set(table.image) == set(found.image) and set(table.whole) == set(found.whole)
     likely = chances(found, table)
     assert likely.shape == (40, 3) and torch.allclose(likely.sum(dim=1), torch.ones(40))

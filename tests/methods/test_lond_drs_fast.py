@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from methods.prepared import (
@@ -25,6 +26,8 @@ from lond.methods import LondDrsFastSettings, LondDrsSettings, Savings
 from lond.methods.lond_drs_fast import FAST
 from lond.types import Clock
 
+SURVEYED = Savings(survey_targets=True)
+
 
 def test_the_fast_variant_is_lond_drs_with_savings() -> None:
     assert LondDrsFastSettings().savings == FAST
@@ -32,8 +35,9 @@ def test_the_fast_variant_is_lond_drs_with_savings() -> None:
     assert Savings() != FAST
 
 
-def test_step_equals_the_loops() -> None:
-    method, samples, phase = prepared(savings=FAST)
+@pytest.mark.parametrize("survey_targets", [False, True])
+def test_step_equals_the_loops(survey_targets: bool) -> None:
+    method, samples, phase = prepared(savings=replace(FAST, survey_targets=survey_targets))
     assert set(phase.streams) == {"clean", "closed"}
     assert method.partition is not None
     corrected = torch.where(method.partition.closed, (samples.labels + 1) % CLASSES, samples.labels)
@@ -44,15 +48,21 @@ def test_step_equals_the_loops() -> None:
     forward, images = black_box(method), survey_images(samples).double().numpy()
     prototypes = ref.unit_rows(method.net.prototypes.detach().double().numpy())
     clean, closed = batches["clean"], batches["closed"]
+    clean_views, closed_views = split_views(clean), split_views(closed)
+
+    def shown(views: list[list[np.ndarray]], row: int, at: int) -> list[np.ndarray]:
+        """Return what the targets of a row come from: its views, or the plain image of the identification."""
+        return [images[at]] if survey_targets else [view[row] for view in views]
+
     targets = [
-        ref.clean_target(forward, [images[at]], label, prototypes, 0.1, 0.5)
-        for at, label in zip(clean.indices.tolist(), clean.labels.tolist(), strict=True)
+        ref.clean_target(forward, shown(clean_views, row, at), label, prototypes, 0.1, 0.5)
+        for row, (at, label) in enumerate(zip(clean.indices.tolist(), clean.labels.tolist(), strict=True))
     ]
-    for at in closed.indices.tolist():
-        targets.append(ref.closed_target(forward, [images[at]], float(part.weights[at]), prototypes, 0.1, 0.5))
+    for row, at in enumerate(closed.indices.tolist()):
+        seen = shown(closed_views, row, at)
+        targets.append(ref.closed_target(forward, seen, float(part.weights[at]), prototypes, 0.1, 0.5))
     # One draw for both views.
     mixes = plain_mixes([len(targets)], 1.0, seeded()) * 2
-    clean_views, closed_views = split_views(clean), split_views(closed)
     expected = ref.supervised(forward, clean_views, closed_views, targets, mixes, prototypes, 0.1)
     together = [[*first, *second] for first, second in zip(clean_views, closed_views, strict=True)]
     rows = torch.cat([clean.indices, closed.indices])
@@ -68,7 +78,8 @@ PASSES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "targets": ({"survey_targets": True}, ["both", "all", "trusted"]),
     "consistency": ({"consistency_on_supervised": True}, ["both", "both", "all"]),
     "contrast": ({"contrast_on_supervised": True}, ["both", "both", "trusted"]),
-    "all of them": (vars(FAST), ["both"]),
+    "the fast variant": (vars(FAST), ["both", "both"]),
+    "and targets": ({**vars(FAST), "survey_targets": True}, ["both"]),
 }
 """Name -> savings, and what passes in a step: two views of each."""
 
@@ -87,17 +98,22 @@ def test_passes_of_a_step(name: str) -> None:
     assert set(terms) == {"one_vs_all", "prototype", "pseudo_label", "consistency", "contrastive"}
 
 
-def test_terms_of_every_few_steps_weigh_more() -> None:
+@pytest.mark.parametrize(
+    ("contrastive", "consistency"),
+    [([0.9, 0, 0] * 4, [0, 0, 2.0, 0] * 3), ([0.6, 0], [0, 1.0]), ([0.3], [0.5])],
+)
+def test_terms_of_every_few_steps_weigh_more(contrastive: list[float], consistency: list[float]) -> None:
+    """Also in epochs of fewer steps each term comes."""
     settings = {"contrastive_weight": 0.3, "consistency_weight": 0.5}
     method, samples, phase = prepared(savings=Savings(contrast_every=3, consistency_every=4), **settings)
     batches = first_batches(samples, phase, 9)
     weights = {"contrastive": [], "consistency": []}
-    for step in range(12):
-        terms = method.step("robust", batches, Clock(2, step, 12), seeded())
+    for step in range(len(contrastive)):
+        terms = method.step("robust", batches, Clock(2, step, len(contrastive)), seeded())
         for name, found in weights.items():
             found.append(terms[name].weight if name in terms else 0.0)
-    assert weights["contrastive"] == pytest.approx([0.9, 0, 0] * 4)
-    assert weights["consistency"] == pytest.approx([0, 0, 2.0, 0] * 3)
+    assert weights["contrastive"] == pytest.approx(contrastive)
+    assert weights["consistency"] == pytest.approx(consistency)
 
 
 def test_targets_of_one_view_are_those_of_the_weak_view() -> None:
@@ -146,7 +162,7 @@ def test_identification_every_other_epoch() -> None:
 
 
 def test_targets_come_from_the_last_identification() -> None:
-    method, samples, _ = prepared(savings=FAST)
+    method, samples, _ = prepared(savings=SURVEYED)
     first, survey = method.surveyed, survey_of(method, samples)
     with torch.no_grad():
         method.net.projection_head[-1].weight.mul_(torch.linspace(0.9, 1.1, 8)[:, None])
@@ -158,8 +174,8 @@ def test_targets_come_from_the_last_identification() -> None:
 
 
 def test_what_was_surveyed_is_in_the_checkpoint() -> None:
-    method, samples, _ = prepared(savings=FAST)
-    other = tiny_lond(samples, savings=FAST)
+    method, samples, _ = prepared(savings=SURVEYED)
+    other = tiny_lond(samples, savings=SURVEYED)
     other.load_extra_state(method.extra_state())
     assert other.surveyed is not None and method.surveyed is not None
     assert all(torch.equal(*pair) for pair in zip(other.surveyed, method.surveyed, strict=True))

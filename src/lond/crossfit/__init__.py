@@ -1,1 +1,1 @@
-"""Out-of-fold judgement of labels: linear heads in folds, neighbours, and a table fitted on many kinds of noise."""
+"""Out-of-fold judgement of labels: linear heads in folds, neighbours, and a network fitted on many kinds of noise."""

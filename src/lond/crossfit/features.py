@@ -1,4 +1,4 @@
-"""Features of any network brought to a common shape, so that one penalty and one table fit them all."""
+"""Features of any network brought to a common shape, so that one penalty and one table of chances fit them all."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Judgement:
 
     @property
     def beyond_table(self) -> bool:
-        """Whether models contradict far more labels than in the sets that the table was fitted on."""
+        """Whether models contradict more labels than in the sets that the table was fitted on, but for one."""
         return self.evidence.whole["disagreement"] > MOST_DISAGREEMENT
 
     @property
@@ -141,7 +141,7 @@ def judge_labels(
         seed: of the division into folds, if none is given.
         folds: ``(N,)`` part in which each image is judged, by heads trained on the others; see ``fold_of``.
         unseen_logits: ``(N, C)`` of networks that did not see the image, in place of linear heads'.
-        table: coefficients; those of the package if None.
+        table: the network that turns evidence into probabilities; the package's own if None.
         decided: ``(N,)`` what a person decided: a class from 0 on, -1 for "foreign", -2 for nothing. It is taken as
             truth, heads and neighbours learn from it, and the chances of the other images are recalibrated by it.
         stages: keeps what took long, so that a killed judgement of the same features goes on where it was.

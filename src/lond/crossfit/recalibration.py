@@ -104,7 +104,7 @@ def recalibrated(
         labels: ``(N,)`` given labels; negative = none.
         decided: ``(N,)``, see ``lond.crossfit.decided``.
         folds: ``(N,)`` in which part an image is judged.
-        table: coefficients of the chances.
+        table: the network that turns evidence into chances.
     """
     known = decided != UNDECIDED
     likely = chances(found, table)

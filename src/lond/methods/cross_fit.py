@@ -41,7 +41,7 @@ class CrossFitSettings(ClassifierSettings):
     own_opinion: float = 0.5
     """Share of the network's opinion in its targets; the rest is what was judged out of fold."""
     noise_model: float = 0.5
-    """Share of the noise model in what is judged; the rest is the table of many kinds of noise."""
+    """Share of the noise model in what is judged; the rest is the judgement, fitted on many kinds of noise."""
     sharpening: float = 2.0
     """Power to which targets are raised: clear ones become clearer, flat ones those of foreign images (1 = none)."""
     teacher_memory: float = 0.99

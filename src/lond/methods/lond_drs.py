@@ -140,13 +140,17 @@ class LondDrs(Method):
             return self._warmup_terms(batches["all"], random)
         settings, saved = self.settings, self.settings.savings
         terms = self._supervised_terms(batches["clean"], batches.get("closed"), clock, random)
-        if settings.contrastive_weight and not saved.contrast_on_supervised and clock.step % saved.contrast_every == 0:
-            weight = settings.contrastive_weight * saved.contrast_every
+        # In an epoch of fewer steps each term still comes once.
+        contrast_every, consistency_every = (
+            min(every, clock.steps) for every in (saved.contrast_every, saved.consistency_every)
+        )
+        if settings.contrastive_weight and not saved.contrast_on_supervised and clock.step % contrast_every == 0:
+            weight = settings.contrastive_weight * contrast_every
             terms["contrastive"] = Term(self._contrastive(batches["all"], random), weight)
         # Last, as in the released program: what passes last weighs most in the running statistics.
         # Half-way between two contrastive terms, so that steps cost about the same.
-        if "trusted" in batches and clock.step % saved.consistency_every == saved.consistency_every // 2:
-            weight = settings.consistency_weight * saved.consistency_every
+        if "trusted" in batches and clock.step % consistency_every == consistency_every // 2:
+            weight = settings.consistency_weight * consistency_every
             terms["consistency"] = Term(self._consistency(batches["trusted"]), weight)
         if self.witness is not None:
             terms["witness"] = Term(self._witness_losses(self.witness, batches["all"]))

@@ -35,9 +35,9 @@ class Savings:
     one_view_targets: bool = False
     """Make targets from the weak view alone."""
     contrast_every: int = 1
-    """Number of steps between two contrastive terms, whose weight is multiplied by it."""
+    """Number of steps between two contrastive terms, whose weight is multiplied by it; at most those of an epoch."""
     consistency_every: int = 1
-    """Number of steps between two consistency terms, whose weight is multiplied by it."""
+    """Number of steps between two consistency terms, whose weight is multiplied by it; at most those of an epoch."""
 
     def __post_init__(self) -> None:
         """Check that every term comes at all, and that no saving excludes another."""

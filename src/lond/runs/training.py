@@ -72,8 +72,8 @@ def train_run(
     folder = Path(folder)
     claim(folder, config)
     samples, test, noise = load_data(config, runtime_settings, show_progress=show_progress)
-    calibration = None
-    if needs_folds(config, samples, runtime_settings, detector):
+    calibration = _finished_out_of_fold(folder) if detector == OWN else None
+    if calibration is None and needs_folds(config, samples, runtime_settings, detector):
         announce_steps(3 if config.data.frozen.backbone else 2)
 
         def train(part: RunConfig, learned: Samples) -> LoadedRun:
@@ -197,6 +197,12 @@ def _checked_calibration(folder: Path) -> Calibration | None:
     """Return the calibration of a finished run if it was made on checked images: training again must not undo it."""
     calibration = load_calibration(folder)
     return None if calibration is None or calibration.source in (HELD_OUT, IN_TRAINING, OUT_OF_FOLD) else calibration
+
+
+def _finished_out_of_fold(folder: Path) -> Calibration | None:
+    """Return the calibration of a finished run if it was made out of fold: nothing is trained for it again."""
+    calibration = load_calibration(folder) if (folder / METRICS).is_file() else None
+    return calibration if calibration is not None and calibration.source == OUT_OF_FOLD else None
 
 
 @dataclass(frozen=True)
