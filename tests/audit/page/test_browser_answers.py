@@ -2,12 +2,107 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audit.page.page_samples import CLASSES, make_table
+from audit.page.page_visits import written
+
+from lond.audit.page.write import ReviewPage
 
 pytestmark = pytest.mark.slow
+
+
+def torn() -> ReviewPage:
+    """Return images called mislabelled: perhaps rather foreign, nearly anything, surely another class; one of each."""
+    table = replace(
+        make_table(3),
+        id=("a.png", "b.png", "c.png"),
+        path=("a.png", "b.png", "c.png"),
+        verdict=("mislabelled",) * 3,
+        label=("cat",) * 3,
+        suggested_label=("dog",) * 3,
+        confidence=(0.11, 0.3, 0.9),
+        wrong_score=(0.2, 0.33, 0.92),
+        foreign_score=(0.6, 0.32, 0.03),
+        p_value=(math.nan,) * 3,
+        duplicate_of=("",) * 3,
+        copy=("",) * 3,
+        quality=((),) * 3,
+    )
+    return ReviewPage("Torn", table, CLASSES, {"wrong_threshold": 0.4}, None, lambda row: None)
+
+
+@pytest.fixture
+def seen(visit: Any, tmp_path: Path) -> Any:
+    started = visit(written(tmp_path, torn()))
+    started.page.select_option("#sort", "path")
+    return started
+
+
+def buttons(seen: Any, place: int) -> list[str]:
+    return list(seen.page.locator(f'.tile[aria-posinset="{place}"] .quick button').all_inner_texts())
+
+
+def test_the_likeliest_answer_comes_first(seen: Any) -> None:
+    assert [buttons(seen, place) for place in (1, 2, 3)] == [
+        ["foreign", "dog"],
+        ["keep cat", "dog"],
+        ["dog", "keep cat"],
+    ]
+    mains = []
+    for place in range(3):
+        seen.choose(place)
+        mains.append(seen.page.locator("#detail .choices .solid").all_inner_texts())
+        names = seen.page.eval_on_selector_all(
+            "#detail .choices button", "(all) => all.map((one) => one.dataset.action)"
+        )
+        assert sorted(names) == ["accept", "foreign", "keep", "reject"]
+    assert [[text.split("\n")[0] for text in texts] for texts in mains] == [
+        ["Likeliest: foreign"],
+        ["Likeliest: keep cat"],
+        ["Accept: dog"],
+    ]
+    seen.choose(0)
+    for _ in range(3):
+        seen.page.keyboard.press("a")
+    said = ["marked foreign", "label kept: cat", "accepted: dog"]
+    assert [words in label for words, label in zip(said, seen.tiles(), strict=True)] == [True] * 3
+    seen.choose(0)
+    seen.page.keyboard.press("s")
+    assert "accepted: dog" in seen.tiles()[0]
+
+
+def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> None:
+    words = "1 as foreign and 1 with the label kept, which is likelier than the suggestion"
+    seen.page.click("#select-shown")
+    assert words in seen.text("#selection-note")
+    seen.page.keyboard.press("a")
+    assert seen.said() == f"Accepted: 3 images, of them {words}"
+    assert ["accepted: dog" in label for label in seen.tiles()] == [False, False, True]
+    seen.page.keyboard.press("u")
+    seen.page.click("#select-shown")
+    seen.page.keyboard.press("s")
+    assert ["accepted: dog" in label for label in seen.tiles()] == [True] * 3
+    seen.page.keyboard.press("u")
+    seen.page.click("#open-bulk")
+    # By the chance of the answer, not by that of a suggestion that is not taken.
+    seen.page.fill("#bulk-sureness", "50")
+    assert "2 suggestions will be accepted: 2 mislabelled. Of them 1 as foreign, which is" in seen.text("#bulk-text")
+    seen.page.click("#bulk-accept")
+    said = ["marked foreign", "undecided", "accepted: dog"]
+    assert [words in label for words, label in zip(said, seen.tiles(), strict=True)] == [True] * 3
+
+
+def test_a_doubtful_verdict_is_not_told_as_a_fact(seen: Any) -> None:
+    seen.choose(1)
+    assert "perhaps wrong 33.0 %" in seen.text("#detail .verdict") and "belong" not in seen.text("#detail .verdict")
+    assert seen.page.locator('#detail [data-action="foreign"]').is_visible()
+    seen.choose(2)
+    assert "seems to belong to another class" in seen.text("#detail .verdict")
 
 
 @pytest.mark.parametrize("height", [900, 757, 600])

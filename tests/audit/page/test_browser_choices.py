@@ -81,7 +81,7 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
             button.inner_text() for button in tile.locator(".quick button").all()
         ]
     assert found == {
-        "cleanperhaps foreign": ["keep cat", "foreign"],
+        "cleanperhaps foreign": ["foreign", "keep cat"],
         "cleanperhaps wrong": ["keep cat", "other label"],
         "cleanclean": ["keep cat", "not sure"],
         "foreignforeign": ["foreign", "keep cat"],
@@ -93,23 +93,23 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
 def test_buttons_of_a_doubt_do_what_they_say(seen: Any) -> None:
     foreign, wrong = (seen.page.locator(f'.tile[aria-posinset="{place}"]') for place in (1, 2))
     foreign.hover()
-    foreign.locator(".no").click()
-    assert "marked foreign" in seen.tiles()[0]
     foreign.locator(".yes").click()
-    assert "accepted: cat" in seen.tiles()[0]
+    assert "marked foreign" in seen.tiles()[0]
+    foreign.locator(".no").click()
+    assert "label kept: cat" in seen.tiles()[0]
     wrong.hover()
     wrong.locator(".no").click()
     assert seen.page.evaluate("document.activeElement.id") == "relabel"
     seen.page.keyboard.type("dog")
     seen.page.keyboard.press("Enter")
     assert "relabelled: dog" in seen.tiles()[1]
-    seen.choose(0)
+    seen.choose(1)
     assert seen.text('#detail [data-action="accept"] span') == "Accept: keep cat"
 
 
 def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
     seen.page.evaluate("document.querySelector('#move-on').checked = false")
-    seen.choose(0)
+    seen.choose(1)
     colour = "(name) => getComputedStyle(document.querySelector(`#detail [data-action=${name}]`)).backgroundColor"
     filled = seen.page.evaluate(colour, "accept")
     seen.page.keyboard.press("f")
@@ -187,7 +187,7 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
         assert words in seen.text("#detail")
         assert words in seen.page.get_attribute(".tile.current .main", "title")
     buttons = f'.tile[aria-posinset="{captions.index(alike) + 1}"] .quick'
-    assert seen.page.locator(buttons).inner_text().split() == ["dog", "foreign"]
+    assert seen.page.locator(buttons).inner_text().split() == ["foreign", "dog"]
     seen.choose(captions.index("cat → dog 70 % ▲ mislabelled 90 %"))
     text = seen.text("#detail")
     assert "Called mislabelled because" not in text and "Foreign is likelier" not in text

@@ -52,8 +52,8 @@ const summary = payload.summary || {};
 
 // Verdict -> what to say, which mark, which colour (a custom property of the style sheet).
 const STYLES = {
-  mislabelled: { mark: "▲", colour: "--mislabelled", means: "belongs to another class" },
-  foreign: { mark: "■", colour: "--foreign", means: "belongs to no known class" },
+  mislabelled: { mark: "▲", colour: "--mislabelled", means: "seems to belong to another class" },
+  foreign: { mark: "■", colour: "--foreign", means: "seems to belong to no known class" },
   "duplicate conflict": { mark: "◆", colour: "--duplicate", means: "repeated under different labels", short: "conflict" },
   unlabelled: { mark: "✚", colour: "--unlabelled", means: "had no label" },
   clean: { mark: "●", colour: "--clean", means: "agrees with its label" },
