@@ -113,3 +113,69 @@ def test_only_list_and_panel_scroll(visit: Any, usual: Path, height: int) -> Non
     assert seen.page.evaluate(tall) == [height, height]
     panel = seen.page.locator("#detail")
     assert panel.evaluate("(node) => node.scrollHeight > node.clientHeight")
+
+
+def test_the_tip_of_a_card_names_every_chance(seen: Any) -> None:
+    lines = seen.page.get_attribute('.tile[aria-posinset="1"] .main', "title").split("\n")
+    assert lines[2:6] == [
+        "11.0 % chance that the true label is dog",
+        "20.0 % chance that the given label is right",
+        "20.0 % chance that the label is wrong (another class)",
+        "60.0 % chance that the image is foreign (no class)",
+    ]
+
+
+def test_buttons_stay_in_place_from_image_to_image(seen: Any) -> None:
+    places = set()
+    for place in range(3):
+        seen.choose(place)
+        places.add(seen.page.locator("#detail .main-choice").bounding_box()["y"])
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize("height", [900, 768, 500])
+def test_keys_open_at_their_top_with_the_way_out_in_sight(visit: Any, usual: Path, height: int) -> None:
+    seen = visit(usual, viewport={"width": 1440, "height": height})
+    for opening in ("click", "key"):
+        if opening == "click":
+            seen.page.click("#open-help")
+        else:
+            seen.page.keyboard.press("?")
+        assert seen.page.locator("#help").evaluate("(node) => node.scrollTop") == 0
+        dialog = seen.page.locator("#help").bounding_box()
+        close = seen.page.locator("#help form button").bounding_box()
+        assert close["y"] + close["height"] <= min(height, dialog["y"] + dialog["height"])
+        seen.page.keyboard.press("Escape")
+
+
+def test_forgetting_stands_apart_from_downloading(seen: Any) -> None:
+    seen.choose(0)
+    seen.page.keyboard.press("f")
+    seen.page.click("#open-decisions")
+    colour = "(node) => getComputedStyle(node).color"
+    assert seen.page.locator("#clear").evaluate(colour) != seen.page.locator("#download-all").evaluate(colour)
+    assert not seen.page.locator(".stack #clear").count()
+    seen.page.click("#clear")
+    assert seen.said() == "Forgot 1 decision" and "undecided" in seen.tiles()[0]
+    seen.page.click("#toast-undo")
+    assert "marked foreign" in seen.tiles()[0]
+
+
+def test_a_message_lies_above_an_open_dialog(seen: Any) -> None:
+    seen.page.click("#open-decisions")
+    with seen.page.expect_download():
+        seen.page.click("#download-all")
+    seen.page.wait_for_timeout(400)
+    on_top = """() => {
+        const box = document.querySelector('#toast').getBoundingClientRect();
+        return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2).closest('#toast') !== null;
+    }"""
+    assert seen.page.evaluate(on_top)
+    seen.page.keyboard.press("Escape")
+    seen.until("document.querySelector('#toast').parentElement === document.body")
+
+
+def test_the_dialog_says_what_becomes_of_undecided_images(seen: Any) -> None:
+    seen.page.click("#open-decisions")
+    assert "left undecided keep their given label in corrected_labels.csv" in seen.text("#download-all-note")
+    assert "lond apply also acts on images that you left undecided" in seen.text("#next-steps")

@@ -155,7 +155,8 @@ def test_overview_says_why_estimates_exceed_verdicts(visit: Any, tmp_path: Path)
     assert "The estimate also counts the chances of all the others" in seen.text("#panel-overview")
     told = replace(few(), summary=make_page(60).summary | {"threshold": 0.65, "wrong_threshold": 0.45})
     text = visit(written(tmp_path, told), "overview").text("#panel-overview")
-    assert "foreign if that is likelier than 65 %, and mislabelled if its label is wrong with more than 45 %" in text
+    assert "Foreign: the probability that the image belongs to no class exceeds 65 %." in text
+    assert "the label is wrong exceeds 45 %, given that the image is not foreign" in text
 
 
 def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: Any, tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
     }
     for caption, words in (
         (alike, "Foreign is likelier, but is called so only from 65 % on."),
-        (between, "its label is wrong with 46.9 %; that takes 45 %"),
+        (between, "given that the image is not foreign, is 46.9 %, which exceeds 45 %"),
     ):
         seen.choose(captions.index(caption))
         assert words in seen.text("#detail")

@@ -193,8 +193,15 @@ function storageFails() {
   $("storage-note").textContent = "This browser does not keep decisions for this page. Download them before you close it.";
 }
 
+// Over an open dialog lies only what is inside it, and only that can be clicked.
+function placeToast() {
+  const room = document.querySelector("dialog[open]") ?? document.body;
+  if ($("toast").parentElement !== room) room.append($("toast"));
+}
+
 let toastTimer = 0;
 function say(text, undoable = false) {
+  placeToast();
   $("toast-text").textContent = text;
   $("toast-undo").hidden = !undoable;
   $("toast").classList.add("up");

@@ -144,13 +144,15 @@ function describeBulk() {
 }
 
 const NEXT_STEPS = ["Judge all images again with your decisions:", "Or write the corrected set:"];
+const NEXT_NOTES = ["", "Unlike corrected_labels.csv, lond apply also acts on images that you left undecided: it gives mislabelled ones the suggested label from a confidence of 50 % on, and leaves out those that are foreign, unreadable or in a duplicate conflict. Without --write it only says what it would do."];
 
 // An option and its value stay on one line.
 function showCommands() {
   const parts = (text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part]));
   $("next-steps").replaceChildren(...payload.commands.flatMap((text, at) => [
     make("p", { class: "next", text: NEXT_STEPS[at] ?? "" }),
-    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text))]));
+    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text)),
+    ...(NEXT_NOTES[at] ? [make("p", { class: "small", text: NEXT_NOTES[at] })] : [])]));
   $("source-note").hidden = !payload.commands.some((text) => text.includes(" SOURCE"));
 }
 
@@ -191,7 +193,10 @@ function setUpDialogs() {
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); load(event.dataTransfer?.files[0]); });
   // A click beside a dialog closes it.
-  for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener("close", () => placeToast());
+  }
 }
 
 // Classes without images are told apart, or the number would agree with no list.
