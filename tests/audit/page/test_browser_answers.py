@@ -85,7 +85,7 @@ def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> No
     assert ["accepted: dog" in label for label in seen.tiles()] == [False, False, True]
     seen.page.keyboard.press("u")
     seen.page.click("#select-shown")
-    seen.page.keyboard.press("s")
+    seen.page.click("#take-suggested")
     assert ["accepted: dog" in label for label in seen.tiles()] == [True] * 3
     seen.page.keyboard.press("u")
     seen.page.click("#open-bulk")

@@ -143,6 +143,8 @@ function fillSelectionBar() {
     ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
       "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: code === ACCEPT ? LIKELIEST_MEANS : MEANINGS[code], onclick: () => decideSelected(code),
     }, make("span", { text }), make("kbd", { text: key }))),
+    make("button", { id: "take-suggested", "aria-keyshortcuts": "S", hidden: true, title: "Take the suggestion for each image, even where another answer is likelier", onclick: () => decideSelected(ACCEPT, NONE, { asSuggested: true }) },
+      make("span", { text: "Suggestions" }), make("kbd", { text: "S" })),
     choice,
     make("button", { class: "quiet", id: "deselect", "aria-label": "Deselect", title: "Deselect (Esc)", "aria-keyshortcuts": "Escape", text: "✕", onclick: () => { clearSelection(); focusCurrent(); } }));
 }
@@ -151,8 +153,8 @@ function showSelection() {
   $("selection").hidden = !selectedCount;
   $("selection-text").textContent = selectedCount ? `${number.format(selectedCount)} selected` : "";
   const others = selectedCount ? otherwise(selectedRows().filter((row) => canAccept(row))) : "";
-  $("selection-note").hidden = !others;
-  $("selection-note").textContent = others ? `Accept (A) takes ${others}; S takes the suggestions all the same.` : "";
+  $("selection-note").hidden = $("take-suggested").hidden = !others;
+  $("selection-note").textContent = others ? `Accept takes ${others}.` : "";
   document.body.classList.toggle("selecting", selectedCount > 0);
   if ($("relabel-selected")) $("relabel-selected").value = "";
   tiles.forEach(updateTile);
