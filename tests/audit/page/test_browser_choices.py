@@ -81,7 +81,7 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
             button.inner_text() for button in tile.locator(".quick button").all()
         ]
     assert found == {
-        "cleanperhaps foreign": ["keep cat", "foreign"],
+        "cleanperhaps foreign": ["foreign", "keep cat"],
         "cleanperhaps wrong": ["keep cat", "other label"],
         "cleanclean": ["keep cat", "not sure"],
         "foreignforeign": ["foreign", "keep cat"],
@@ -93,23 +93,23 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
 def test_buttons_of_a_doubt_do_what_they_say(seen: Any) -> None:
     foreign, wrong = (seen.page.locator(f'.tile[aria-posinset="{place}"]') for place in (1, 2))
     foreign.hover()
-    foreign.locator(".no").click()
-    assert "marked foreign" in seen.tiles()[0]
     foreign.locator(".yes").click()
-    assert "accepted: cat" in seen.tiles()[0]
+    assert "marked foreign" in seen.tiles()[0]
+    foreign.locator(".no").click()
+    assert "label kept: cat" in seen.tiles()[0]
     wrong.hover()
     wrong.locator(".no").click()
     assert seen.page.evaluate("document.activeElement.id") == "relabel"
     seen.page.keyboard.type("dog")
     seen.page.keyboard.press("Enter")
     assert "relabelled: dog" in seen.tiles()[1]
-    seen.choose(0)
+    seen.choose(1)
     assert seen.text('#detail [data-action="accept"] span') == "Accept: keep cat"
 
 
 def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
     seen.page.evaluate("document.querySelector('#move-on').checked = false")
-    seen.choose(0)
+    seen.choose(1)
     colour = "(name) => getComputedStyle(document.querySelector(`#detail [data-action=${name}]`)).backgroundColor"
     filled = seen.page.evaluate(colour, "accept")
     seen.page.keyboard.press("f")
@@ -155,7 +155,8 @@ def test_overview_says_why_estimates_exceed_verdicts(visit: Any, tmp_path: Path)
     assert "The estimate also counts the chances of all the others" in seen.text("#panel-overview")
     told = replace(few(), summary=make_page(60).summary | {"threshold": 0.65, "wrong_threshold": 0.45})
     text = visit(written(tmp_path, told), "overview").text("#panel-overview")
-    assert "foreign if that is likelier than 65 %, and mislabelled if its label is wrong with more than 45 %" in text
+    assert "Foreign: the probability that the image belongs to no class exceeds 65 %." in text
+    assert "the label is wrong exceeds 45 %, given that the image is not foreign" in text
 
 
 def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: Any, tmp_path: Path) -> None:
@@ -181,13 +182,13 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
     }
     for caption, words in (
         (alike, "Foreign is likelier, but is called so only from 65 % on."),
-        (between, "its label is wrong with 46.9 %; that takes 45 %"),
+        (between, "given that the image is not foreign, is 46.9 %, which exceeds 45 %"),
     ):
         seen.choose(captions.index(caption))
         assert words in seen.text("#detail")
         assert words in seen.page.get_attribute(".tile.current .main", "title")
     buttons = f'.tile[aria-posinset="{captions.index(alike) + 1}"] .quick'
-    assert seen.page.locator(buttons).inner_text().split() == ["dog", "foreign"]
+    assert seen.page.locator(buttons).inner_text().split() == ["foreign", "dog"]
     seen.choose(captions.index("cat → dog 70 % ▲ mislabelled 90 %"))
     text = seen.text("#detail")
     assert "Called mislabelled because" not in text and "Foreign is likelier" not in text

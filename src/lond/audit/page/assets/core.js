@@ -52,8 +52,8 @@ const summary = payload.summary || {};
 
 // Verdict -> what to say, which mark, which colour (a custom property of the style sheet).
 const STYLES = {
-  mislabelled: { mark: "▲", colour: "--mislabelled", means: "belongs to another class" },
-  foreign: { mark: "■", colour: "--foreign", means: "belongs to no known class" },
+  mislabelled: { mark: "▲", colour: "--mislabelled", means: "seems to belong to another class" },
+  foreign: { mark: "■", colour: "--foreign", means: "seems to belong to no known class" },
   "duplicate conflict": { mark: "◆", colour: "--duplicate", means: "repeated under different labels", short: "conflict" },
   unlabelled: { mark: "✚", colour: "--unlabelled", means: "had no label" },
   clean: { mark: "●", colour: "--clean", means: "agrees with its label" },
@@ -139,6 +139,14 @@ function told(row) {
 const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 // The chance of the suggested label to be the true one; NaN where the verdict is about the given label.
 const chanceOfSuggestion = (row) => ((chancesOf(row) || isWithoutLabel(row)) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
+// All chances of an image by name, a line each, as the tip of a card tells them.
+function chancesInWords(row) {
+  const chances = chancesOf(row);
+  const lines = Number.isFinite(chanceOfSuggestion(row)) && suggested[row] !== NONE ? [[`the true label is ${labelName(suggested[row])}`, chanceOfSuggestion(row)]] : [];
+  if (chances) lines.push(["the given label is right", chances[0]], ["the label is wrong (another class)", chances[1]], ["the image is foreign (no class)", chances[2]]);
+  else if (isWithoutLabel(row)) lines.push(["the image is foreign (no class)", scores.foreign_score[row]]);
+  return lines.map(([words, chance]) => `${sure(chance)} chance that ${words}`);
+}
 // Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
 function whyCalled(row) {
   const chances = chancesOf(row);
@@ -146,9 +154,9 @@ function whyCalled(row) {
   const [right, wrong, foreign] = chances;
   const fromForeign = percent(summary.threshold ?? 0.65);
   const fromWrong = percent(summary.wrong_threshold ?? 0.45);
-  if (verdict[row] === MISLABELLED && foreign > wrong) return `Foreign is likelier, but is called so only from ${fromForeign} on. If the image is not foreign, its label is wrong with ${sure(wrong / (wrong + right))}; mislabelled takes ${fromWrong}.`;
-  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because, if the image is not foreign, its label is wrong with ${sure(wrong / (wrong + right))}; that takes ${fromWrong}.`;
-  if (isUnsureClean[row]) return `Called clean because no other verdict reaches its limit: foreign takes ${fromForeign}, mislabelled ${fromWrong} of what is not foreign.`;
+  if (verdict[row] === MISLABELLED && foreign > wrong) return `Foreign is likelier, but is called so only from ${fromForeign} on. Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(wrong / (wrong + right))}, which exceeds ${fromWrong}.`;
+  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(wrong / (wrong + right))}, which exceeds ${fromWrong}.`;
+  if (isUnsureClean[row]) return `Called clean because no other verdict reaches its limit: foreign takes a probability of ${fromForeign}, mislabelled one of ${fromWrong} that the label is wrong, given that the image is not foreign.`;
   return "";
 }
 

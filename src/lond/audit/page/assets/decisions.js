@@ -27,6 +27,28 @@ function valueBefore(row) {
 }
 const hasDecidedBefore = columns.decided.values.some((word) => word !== "");
 
+const canAccept = (row) => leaves(row) || proposedLabel(row) !== NONE;
+// The likeliest answer and its chance, [code, chance]: accepting, unless foreign or the given label is likelier. Copies in
+// conflict cannot all keep their labels, and what a person decided before stands.
+function likeliestAnswer(row) {
+  const { sureness, foreign_score: foreign } = scores;
+  const proposed = [ACCEPT, sureness[row]];
+  if (!isJudged(row) || decidedBefore(row) || verdict[row] === UNREADABLE || !canAccept(row) || !Number.isFinite(sureness[row])) return proposed;
+  const others = [[MARK_FOREIGN, verdict[row] === FOREIGN ? NONE : foreign[row]]];
+  const chances = chancesOf(row);
+  if (chances && verdict[row] !== CLEAN && verdict[row] !== CONFLICT) others.push([KEEP, chances[0]]);
+  return others.reduce((best, other) => (other[1] > best[1] ? other : best), proposed);
+}
+const codeOfYes = Uint8Array.from({ length: N }, (_, row) => likeliestAnswer(row)[0]);
+const chanceOfYes = (row) => likeliestAnswer(row)[1];
+const takeLikeliest = (rows, text) => takeStep(rows, (row) => ({ code: codeOfYes[row], to: NONE }), text);
+// How many of some images get another answer than the suggested one, in words; "" if none.
+function otherwise(rows) {
+  const times = (code) => rows.reduce((sum, row) => sum + (codeOfYes[row] === code ? 1 : 0), 0);
+  const parts = [[MARK_FOREIGN, "as foreign"], [KEEP, "with the label kept"]].map(([code, words]) => [times(code), words]).filter(([n]) => n);
+  return parts.length ? `${parts.map(([n, words]) => `${number.format(n)} ${words}`).join(" and ")}, which is likelier than the suggestion` : "";
+}
+
 const isDecided = (row) => decisions[row] > 0 || apart[row] > 0;
 
 // The label after the decisions; NONE where the image leaves the set.
@@ -171,8 +193,15 @@ function storageFails() {
   $("storage-note").textContent = "This browser does not keep decisions for this page. Download them before you close it.";
 }
 
+// Over an open dialog lies only what is inside it, and only that can be clicked.
+function placeToast() {
+  const room = document.querySelector("dialog[open]") ?? document.body;
+  if ($("toast").parentElement !== room) room.append($("toast"));
+}
+
 let toastTimer = 0;
 function say(text, undoable = false) {
+  placeToast();
   $("toast-text").textContent = text;
   $("toast-undo").hidden = !undoable;
   $("toast").classList.add("up");

@@ -33,13 +33,21 @@ function choiceOfLabel(row) {
   return list;
 }
 
+// The likeliest answer stands first and has the key A; the suggestion takes the place that it left.
 function actionButtons(row) {
-  const button = (text, key, code, kind) => make("button", {
-    class: kind, "aria-pressed": String(decisions[row] === code), "aria-keyshortcuts": key, "data-action": CODES[code], title: code === ACCEPT && canAccept(row) ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code],
+  const best = codeOfYes[row];
+  const button = (text, code) => make("button", {
+    class: code === best ? (decisions[row] ? "main-choice" : "main-choice solid") : "", "aria-pressed": String(decisions[row] === code), "data-action": CODES[code],
+    "aria-keyshortcuts": code === best ? (best === ACCEPT ? "A S" : `A ${KEY_OF[code]}`) : KEY_OF[code],
+    title: code === ACCEPT && canAccept(row) ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code],
     onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
-  }, make("span", { text }), make("kbd", { text: key }));
+  }, make("span", { text }), make("kbd", { text: code === best ? "A" : KEY_OF[code] }));
+  const suggestion = button(canAccept(row) ? `${best === ACCEPT ? "Accept: " : ""}${effectOfYes(row)}` : "Accept", ACCEPT);
+  const others = [["Reject", REJECT], ["Keep label", KEEP], ["Foreign", MARK_FOREIGN]];
+  const saysTheSame = best !== ACCEPT && (verdict[row] === CLEAN || leaves(row));
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button(canAccept(row) ? `Accept: ${effectOfYes(row)}` : "Accept", "A", ACCEPT, decisions[row] ? "" : "solid"), button("Reject", "R", REJECT, ""), button("Keep label", "G", KEEP, ""), button("Foreign", "F", MARK_FOREIGN, ""), choiceOfLabel(row));
+    best === ACCEPT ? suggestion : button(`Likeliest: ${effectOf(row, best)}`, best),
+    ...others.map(([text, code]) => (code !== best ? button(text, code) : saysTheSame ? null : suggestion)), choiceOfLabel(row));
 }
 
 const CHANCES = ["confidence", "foreign_score", "wrong_score"];
@@ -61,7 +69,7 @@ function verdictLine(row) {
   const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
-    make("span", { text: isUnsureClean[row] || isPerhapsForeign(row) ? toldInWords(row) : styleOf(verdictOf(row)).means }));
+    make("span", { text: isUnsureClean[row] || told(row)[0].startsWith("perhaps") ? toldInWords(row) : styleOf(verdictOf(row)).means }));
   if (isJudgedByP(row)) verdictText.append(make("span", { class: "number", text: strength(row), title: strengthInWords(row) }));
   if (Number.isFinite(chanceOfSuggestion(row))) labelsLine.append(make("small", { text: ` ${sure(chanceOfSuggestion(row))}`, title: ofWhat(row) }));
   const why = whyCalled(row);
@@ -109,9 +117,9 @@ function renderDetail() {
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
     make("div", { class: "look" }, thumbnail(row, 320)),
     pictureLink(row) ?? "",
-    ...verdictLine(row),
-    make("p", { class: "decision", text: decisionText(row) }),
     actionButtons(row),
+    make("p", { class: "decision", text: decisionText(row) }),
+    ...verdictLine(row),
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),
     ...(repeats.length ? [part("The same picture", make("div", { class: "links" }, ...repeats.map(link)),

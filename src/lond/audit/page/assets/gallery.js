@@ -104,27 +104,27 @@ function tileLabel(row) {
   return parts.join(", ");
 }
 
-// The other answer than accepting: what a card says the image may be; else, to a verdict that doubts the label, that it is right.
+// The other answer than the likeliest: the suggestion; where that is the likeliest, what a card says the image may be; else, to a verdict that doubts the label, that it is right.
 function codeOfNo(row) {
-  const [words] = perhaps(row) || (isPerhapsForeign(row) ? told(row) : [""]);
-  if (words === "perhaps foreign") return MARK_FOREIGN;
+  if (codeOfYes[row] !== ACCEPT) return verdict[row] === CLEAN || leaves(row) ? (codeOfYes[row] === KEEP ? MARK_FOREIGN : KEEP) : ACCEPT;
+  const [words] = perhaps(row) || [""];
   if (words === "perhaps wrong") return RELABEL;
   return given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT;
 }
 
-// What accepting does to an image, in as few words as a button has room for.
+// What accepting the suggestion does to an image, in as few words as a button has room for.
 function effectOfYes(row) {
   if (leaves(row)) return proposal(row);
   return proposedLabel(row) === given[row] && given[row] !== NONE ? `keep ${labelName(given[row], 40)}` : labelName(proposedLabel(row), 40);
 }
-const effectOfNo = (row) => ({ [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: "other label", [REJECT]: "not sure" })[codeOfNo(row)];
-const KEY_OF = { [ACCEPT]: "A", [REJECT]: "R", [RELABEL]: "L", [MARK_FOREIGN]: "F", [KEEP]: "G" };
+const effectOf = (row, code) => (code === ACCEPT ? effectOfYes(row) : { [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: "other label", [REJECT]: "not sure" }[code]);
+const KEY_OF = { [ACCEPT]: "S", [REJECT]: "R", [RELABEL]: "L", [MARK_FOREIGN]: "F", [KEEP]: "G" };
 
 // The two answers of a card say what they do, not yes and no: which of them agrees differs from verdict to verdict.
 function quickButton(row, kind, code, effect) {
   const skip = code === KEEP ? " If you are not sure, press R to skip." : "";
   const act = code === RELABEL ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code);
-  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${KEY_OF[code]}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
+  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${kind === "yes" && code !== RELABEL ? "A" : KEY_OF[code]}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
 }
 const meaningHere = (row, code) => {
   if (code === ACCEPT) return leaves(row) ? "leaves the set" : effectOfYes(row).startsWith("keep ") ? "the label is right" : "takes the suggested label";
@@ -140,7 +140,7 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), toldInWords(row), strengthInWords(row), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
   const [fact, chance] = told(row);
   // Every percentage is the chance of the word before it.
   const suggestion = chanceOfSuggestion(row);
@@ -157,7 +157,7 @@ function makeTile(place) {
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
-      canAccept(row) ? quickButton(row, "yes", ACCEPT, effectOfYes(row)) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", codeOfNo(row), effectOfNo(row))));
+      canAccept(row) ? quickButton(row, "yes", codeOfYes[row], effectOf(row, codeOfYes[row])) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", codeOfNo(row), effectOf(row, codeOfNo(row)))));
   tile.row = row;
   updateTile(tile);
   return tile;
@@ -181,7 +181,7 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
-  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === ACCEPT));
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === codeOfYes[row]));
   tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === codeOfNo(row)));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");

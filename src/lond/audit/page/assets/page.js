@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the suggestion: what the upper button on the image says; an image called clean keeps its label"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image says"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
@@ -69,7 +69,7 @@ const goTo = (step) => { if (step?.rows.length === 1 && placeOfRow[step.rows[0]]
 
 const ACTIONS = {
   j: () => moveBy(1), k: () => moveBy(-1),
-  a: () => decideBoth(ACCEPT), r: () => decideBoth(REJECT), g: () => decideBoth(KEEP), f: () => decideBoth(MARK_FOREIGN),
+  a: () => (selectedCount ? decideSelected(ACCEPT) : onCurrent((row) => decideRow(row, codeOfYes[row]))), s: () => (selectedCount ? decideSelected(ACCEPT, NONE, { asSuggested: true }) : onCurrent((row) => decideRow(row, ACCEPT))), r: () => decideBoth(REJECT), g: () => decideBoth(KEEP), f: () => decideBoth(MARK_FOREIGN),
   c: () => (selectedCount ? decideSelected(0) : onCurrent((row) => decisions[row] && decideRow(row, 0))),
   l: () => (selectedCount ? $("relabel-selected").focus() : onCurrent(() => { detail.classList.add("open"); $("relabel").focus(); })),
   x: () => onCurrent(toggleSelected),
@@ -124,7 +124,7 @@ let bulkFound = [];
 function bulkRows() {
   settleFilters();
   const least = Number($("bulk-sureness").value) / 100;
-  return state.view.filter((row) => !decisions[row] && scores.sureness[row] >= least && canAccept(row));
+  return state.view.filter((row) => !decisions[row] && chanceOfYes(row) >= least && canAccept(row));
 }
 
 function highestP(rows) {
@@ -135,21 +135,24 @@ function highestP(rows) {
 function describeBulk() {
   const rows = bulkFound = bulkRows();
   const tally = verdictsInOrder.map((code) => [code, rows.filter((row) => verdict[row] === code).length]).filter(([, n]) => n);
+  const others = otherwise(rows);
   $("bulk-text").textContent = rows.length
-    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. One undo takes all back.`
+    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
     : "No undecided image reaches this value.";
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
 
 const NEXT_STEPS = ["Judge all images again with your decisions:", "Or write the corrected set:"];
+const NEXT_NOTES = ["", "Unlike corrected_labels.csv, lond apply also acts on images that you left undecided: it gives mislabelled ones the suggested label from a confidence of 50 % on, and leaves out those that are foreign, unreadable or in a duplicate conflict. Without --write it only says what it would do."];
 
 // An option and its value stay on one line.
 function showCommands() {
   const parts = (text) => text.split(" --").flatMap((part, at) => (at ? [" ", make("span", { text: `--${part}` })] : [part]));
   $("next-steps").replaceChildren(...payload.commands.flatMap((text, at) => [
     make("p", { class: "next", text: NEXT_STEPS[at] ?? "" }),
-    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text))]));
+    make("pre", { class: "commands", tabindex: "0", "aria-label": `Command ${at + 1}` }, ...parts(text)),
+    ...(NEXT_NOTES[at] ? [make("p", { class: "small", text: NEXT_NOTES[at] })] : [])]));
   $("source-note").hidden = !payload.commands.some((text) => text.includes(" SOURCE"));
 }
 
@@ -166,7 +169,7 @@ function setUpDialogs() {
     // What was said is what is accepted.
     const rows = bulkFound;
     $("bulk").close();
-    if (rows.length) decide(rows, ACCEPT, NONE, `Accepted ${count(rows.length, "suggestion")}`);
+    if (rows.length) takeLikeliest(rows, `Accepted ${count(rows.length, "suggestion")}${otherwise(rows) && `, of them ${otherwise(rows)}`}`);
   });
   $("download-all").addEventListener("click", () => download(false));
   $("download-decided").addEventListener("click", () => download(true));
@@ -190,7 +193,10 @@ function setUpDialogs() {
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => { event.preventDefault(); load(event.dataTransfer?.files[0]); });
   // A click beside a dialog closes it.
-  for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  for (const dialog of document.querySelectorAll("dialog")) {
+    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    dialog.addEventListener("close", () => placeToast());
+  }
 }
 
 // Classes without images are told apart, or the number would agree with no list.

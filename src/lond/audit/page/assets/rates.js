@@ -45,7 +45,7 @@ const amongWords = (among) => (among.includes("known") ? ["among ", term("known"
 // Audits of version 0.1 have no chances, so their limits are no shares.
 function limitsOfVerdicts() {
   if (scores.p_value.some(Number.isFinite)) return "Verdicts name the images that pass a limit.";
-  return `An image is called foreign if that is likelier than ${percent(summary.threshold ?? 0.65)}, and mislabelled if its label is wrong with more than ${percent(summary.wrong_threshold ?? 0.45)}, foreign aside.`;
+  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(summary.threshold ?? 0.65)}. Mislabelled: the probability that the label is wrong exceeds ${percent(summary.wrong_threshold ?? 0.45)}, given that the image is not foreign.`;
 }
 
 function rateSection() {

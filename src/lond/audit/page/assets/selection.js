@@ -39,15 +39,16 @@ function selectShown() {
   emit("selected");
 }
 
-const canAccept = (row) => leaves(row) || proposedLabel(row) !== NONE;
-
-function decideSelected(code, label = NONE) {
+// Accepting takes the likeliest answer of each image, or its suggestion all the same.
+function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   settleFilters();
   const rows = selectedRows();
   const able = code === ACCEPT ? rows.filter(canAccept) : code ? rows : rows.filter((row) => decisions[row]);
   if (!able.length) return say(code ? "None of these images has a suggestion to accept" : "None of these images has a decision to take back");
   const without = code === ACCEPT && able.length < rows.length ? `; ${count(rows.length - able.length, "image")} without a suggestion stay undecided` : "";
   clearSelection();
+  const others = otherwise(able);
+  if (code === ACCEPT && !asSuggested) return takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${without}`);
   return decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${without}`);
 }
 
@@ -133,14 +134,17 @@ function setUpDrag() {
   for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, end);
 }
 
+const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier";
 const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Reject", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
   const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code));
   $("selection-actions").replaceChildren(
     ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
-      "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: MEANINGS[code], onclick: () => decideSelected(code),
+      "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: code === ACCEPT ? LIKELIEST_MEANS : MEANINGS[code], onclick: () => decideSelected(code),
     }, make("span", { text }), make("kbd", { text: key }))),
+    make("button", { id: "take-suggested", "aria-keyshortcuts": "S", hidden: true, title: "Take the suggestion for each image, even where another answer is likelier", onclick: () => decideSelected(ACCEPT, NONE, { asSuggested: true }) },
+      make("span", { text: "Suggestions" }), make("kbd", { text: "S" })),
     choice,
     make("button", { class: "quiet", id: "deselect", "aria-label": "Deselect", title: "Deselect (Esc)", "aria-keyshortcuts": "Escape", text: "✕", onclick: () => { clearSelection(); focusCurrent(); } }));
 }
@@ -148,6 +152,9 @@ function fillSelectionBar() {
 function showSelection() {
   $("selection").hidden = !selectedCount;
   $("selection-text").textContent = selectedCount ? `${number.format(selectedCount)} selected` : "";
+  const others = selectedCount ? otherwise(selectedRows().filter((row) => canAccept(row))) : "";
+  $("selection-note").hidden = $("take-suggested").hidden = !others;
+  $("selection-note").textContent = others ? `Accept takes ${others}.` : "";
   document.body.classList.toggle("selecting", selectedCount > 0);
   if ($("relabel-selected")) $("relabel-selected").value = "";
   tiles.forEach(updateTile);
