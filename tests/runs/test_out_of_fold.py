@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from lond.config import RunConfig
 from lond.data.sources import load
 from lond.data.split import even_folds
 from lond.errors import DataError
+from lond.presets.changes import without_hold_out
 from lond.presets.options import COMMAND_LINE, stages
 from lond.runs import load_run, train_run
 from lond.runs.out_of_fold import OUT_OF_FOLD, needs_folds, out_of_fold_calibration
@@ -76,7 +76,7 @@ def test_only_small_sets_of_quick_methods_are_divided(source: str, monkeypatch: 
     config, samples = config_of(source), load(source)
     assert needs_folds(config, samples, None) and not needs_folds(config, samples, None, "knn")
     assert not needs_folds(config, samples, RuntimeSettings("cpu", devices=2))
-    assert needs_folds(replace(config, data=replace(config.data, hold_out=0.0)), samples, None)
+    assert needs_folds(without_hold_out(config), samples, None)
     assert not needs_folds(config_of(source, "lond-drs"), samples, None)
     monkeypatch.setattr("lond.runs.out_of_fold.FEW_KNOWN", 14)
     assert not needs_folds(config, samples, None)

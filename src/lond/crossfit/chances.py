@@ -71,11 +71,11 @@ def table_of(content: dict[str, Any]) -> ChanceTable:
     """Return the table that a JSON object holds."""
     offset, of_wrong, of_share = content["suggestion"]
     return ChanceTable(
-        tuple(content["image"]),
-        tuple(content["whole"]),
-        *(torch.tensor(content[name], dtype=torch.float32) for name in NETWORK),
-        (offset, of_wrong, of_share),
-        {kind: ((below[0], below[1]), (above[0], above[1])) for kind, (below, above) in content["spread"].items()},
+        image=tuple(content["image"]),
+        whole=tuple(content["whole"]),
+        suggestion=(offset, of_wrong, of_share),
+        spread={kind: ((low[0], low[1]), (high[0], high[1])) for kind, (low, high) in content["spread"].items()},
+        **{name: torch.tensor(content[name], dtype=torch.float32) for name in NETWORK},
     )
 
 

@@ -1,4 +1,4 @@
-"""Single changes to a run's configuration: its length, seed, files and initial weights."""
+"""Single changes to a run's configuration: its length, seed, files, held-out samples and initial weights."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ def with_root(config: RunConfig, root: str) -> RunConfig:
     if not root:
         return config
     return replace(config, data=replace(config.data, benchmark=replace(config.data.benchmark, root=root)))
+
+
+def without_hold_out(config: RunConfig) -> RunConfig:
+    """Return the run that learns from all samples it is given."""
+    return replace(config, data=replace(config.data, hold_out=0.0))
 
 
 def without_weights(config: RunConfig) -> RunConfig:

@@ -6,7 +6,6 @@ A tenth of a small set is too few images for a threshold: at 5 % false alarms it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -16,6 +15,7 @@ from lond.data.feature_views import is_features
 from lond.data.split import even_folds, hold_out, take
 from lond.errors import DataError
 from lond.methods import ALL_METHODS
+from lond.presets.changes import without_hold_out
 from lond.progress.work import work_here
 from lond.runs.calibration import Calibration, calibrate_scores
 from lond.runs.run_detector import OWN
@@ -63,7 +63,7 @@ def out_of_fold_calibration(
     Only samples count whose label that run agrees with: most of the others are mislabelled or foreign. None if they are
     too few for the rate, or a part of them too small to learn from.
     """
-    whole = replace(config, data=replace(config.data, hold_out=0.0))
+    whole = without_hold_out(config)
     division = even_folds(samples.labels, FOLDS, config.data.split_seed)
     scores, agrees = torch.empty(len(samples)), torch.zeros(len(samples), dtype=torch.bool)
     try:
