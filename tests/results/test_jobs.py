@@ -143,7 +143,7 @@ def test_an_interrupt_stops_all_runs_and_the_same_command_goes_on(tmp_path: Path
         (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 130, err
-        assert "stopped; the same command goes on" in out
+        assert "stopped; run the same command to resume" in out
         deadline = time.monotonic() + 10
         while is_alive(process.pid) and time.monotonic() < deadline:
             time.sleep(0.05)

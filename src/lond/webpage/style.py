@@ -20,8 +20,8 @@ class VerdictStyle:
 
 
 VERDICT_STYLES = {
-    Verdict.MISLABELLED: VerdictStyle("#c24e00", "#ff9a52", "▲", "^", "belongs to another class"),
-    Verdict.FOREIGN: VerdictStyle("#0069ab", "#62b5f5", "■", "s", "belongs to no known class"),
+    Verdict.MISLABELLED: VerdictStyle("#c24e00", "#ff9a52", "▲", "^", "seems to belong to another class"),
+    Verdict.FOREIGN: VerdictStyle("#0069ab", "#62b5f5", "■", "s", "seems to belong to no known class"),
     Verdict.DUPLICATE_CONFLICT: VerdictStyle("#9c2f83", "#ec93d4", "◆", "D", "repeated under different labels"),
     Verdict.UNLABELLED: VerdictStyle("#00775a", "#45cfa3", "✚", "P", "had no label"),
     Verdict.CLEAN: VerdictStyle("#6d7b8a", "#8b9aab", "●", "o", "agrees with its label"),
