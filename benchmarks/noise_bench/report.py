@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.noise_bench.specs import SEEDS
-from benchmarks.noise_bench.targets import Cells, Line, target_table
+from benchmarks.noise_bench.targets import (
+    ASKED_FALSE_ALARMS,
+    FALSE_ALARM_ERROR,
+    Cells,
+    Line,
+    expected_right,
+    target_table,
+)
 
 from lond.io.atomic import write_atomically
 from lond.io.json_files import read_json_lines
@@ -157,7 +164,20 @@ def page(lines: list[dict[str, Any]]) -> str:
             parts += ["### Estimated rates, percent\n", rate_table(chosen)]
             parts += ["### Test images and corrected set\n", use_table(chosen)]
         parts += ["### Targets\n", target_table(chosen)]
-    return WORDS.read_text().replace(MARK, "\n".join(parts))
+    return WORDS.read_text().replace(MARK, "\n".join(parts)) + limits(judge)
+
+
+def limits(judge: Cells) -> str:
+    """Return what small numbers leave possible, and on which side false alarms miss."""
+    exact = " and ".join(f"{expected_right(judge, 'audit', name):.1f}" for name in ("50-70", "70-90"))
+    alarms = [cell["audit"]["false_alarms"] for cell in judge.values() if "false_alarms" in cell.get("audit", {})]
+    few = sum(rate < ASKED_FALSE_ALARMS - FALSE_ALARM_ERROR for rate in alarms)
+    many = sum(rate > ASKED_FALSE_ALARMS + FALSE_ALARM_ERROR for rate in alarms)
+    return (
+        f"Even exact confidences would keep within ten points only in {exact} of the JUDGE cells"
+        " (.5-.7 and .7-.9), because a cell has few suggestions.\n"
+        f"Where false alarms miss their rate, there are fewer in {few} JUDGE cells and more in {many}.\n"
+    )
 
 
 def main() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from scipy.stats import binom
+
 Line = dict[str, Any]
 Cells = dict[tuple[str, str, int], dict[str, Line]]
 """(part, cell, seed) -> contender -> stored line."""
@@ -62,6 +65,18 @@ def confidence_right(name: str) -> Callable[[str, dict[str, Line]], Verdict]:
         return None if count < FEWEST else abs(right - said) <= CONFIDENCE_ERROR
 
     return check
+
+
+def expected_right(cells: Cells, who: str, name: str) -> float:
+    """Return in how many cells ``confidence_right`` would be true on average if all confidences were exact."""
+    expected = 0.0
+    for cell in cells.values():
+        count, _, said = cell.get(who, {}).get(f"confidence_{name}", (0, 0, 0))
+        if count >= FEWEST:
+            hits = np.arange(count + 1)
+            within = np.abs(hits / count - said) <= CONFIDENCE_ERROR
+            expected += float(binom.pmf(hits, count, said)[within].sum())
+    return expected
 
 
 def recovers_half(who: str, cell: dict[str, Line]) -> Verdict:
