@@ -88,9 +88,9 @@ def audit(
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.judge.earlier import usual_extractor
-    from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
     from lond.audit.saved import check_second_look
+    from lond.audit.settings import AuditSettings
     from lond.audit.shared_reading import read_own_shard
     from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
