@@ -30,7 +30,7 @@ from lond.data.split import take
 from lond.presets.options import COMMAND_LINE, stages
 from lond.runs import build, load_data, shape_of
 from lond.runs.image_tables import judge_samples
-from lond.runs.training import PredictedSamples, calibrate_on_samples
+from lond.runs.predicted import PredictedSamples, calibrate_on_samples
 from lond.seeds import generator
 from lond.train import Runtime, RuntimeSettings, Trainer
 from lond.train.checkpoint import load_state, save_state

@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/lond"
 OUT = Path("results/mutations.json")
 ROOMS = ("losses", "identify", "detect", "evaluate", "methods", "crossfit", "audit/judge")
+ALL = 10**9
+"""More changes than a room has."""
 SECONDS = 300
 """Of the processor, after which the tests of a mutant are stopped. It counts as noticed: it would not end."""
 
@@ -240,7 +242,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Try the changes of the rooms and write what came of them."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=str(__doc__).partition(":")[0])
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS))
-    parser.add_argument("--most", type=int, default=10**9, help="changes of a room; all if left out")
+    parser.add_argument("--most", type=int, default=ALL, help="changes of a room; all if left out")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--again", action="store_true", help="try only those that went unnoticed, after new tests")
     parser.add_argument("--out", type=Path, default=OUT)
@@ -258,7 +260,8 @@ def main(words: Sequence[str] | None = None) -> int:
             stored[room] = summary(before["command"], before["changes"], left) | {"noticed_at_first": first}
         else:
             mutants = room_mutants(room, asked.most, asked.seed)
-            command = f"python -m tools.mutations --rooms {room} --most {asked.most} --seed {asked.seed}"
+            drawn = "" if asked.most == ALL else f" --most {asked.most} --seed {asked.seed}"
+            command = f"python -m tools.mutations --rooms {room}{drawn}"
             stored[room] = summary(command, len(mutants), try_all(mutants))
         print(f"{room}: {stored[room]['noticed']} of {stored[room]['changes']} changes noticed", flush=True)
         asked.out.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")

@@ -12,7 +12,8 @@ from benchmarks.noise_bench.opinion import FALSE_ALARMS, Opinion, Rate, Task, Te
 from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.plan import Action
 from lond.audit.result import Audit
-from lond.audit.run import AuditSettings, audit
+from lond.audit.run import audit
+from lond.audit.settings import AuditSettings
 from lond.data.sources import load
 from lond.detect.threshold import threshold_at
 from lond.runs import load_run

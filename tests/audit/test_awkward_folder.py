@@ -16,7 +16,8 @@ from audit import awkward_folder as awkward
 from audit.audit_samples import PoolFeatures, write_folder
 
 from lond.audit.result import Audit
-from lond.audit.run import AuditSettings, audit
+from lond.audit.run import audit
+from lond.audit.settings import AuditSettings
 from lond.audit.table import read_audit
 from lond.data.options import ReadOptions
 from lond.data.read import files

@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+import typer
 
 from lond.cli.shared import (
     known_names,
     make_folder,
+    note,
     print_figures,
     print_table,
+    resumable,
     say,
     seed_numbers,
     split,
@@ -77,3 +80,17 @@ def test_shares_are_printed_and_the_rest_is_for_the_log(capsys: pytest.CaptureFi
     assert not any(word in shown for word in ("loss", "size", "share"))
     print_figures("nothing", {"loss": 1.0})
     assert capsys.readouterr().out == ""
+
+
+def test_notes_cannot_harm_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    note("[b]:smile: a\x1b[31mb\nc")
+    assert capsys.readouterr().out == "note: [b]:smile: a\\x1b[31mb\\nc\n"
+
+
+def test_an_interrupted_command_says_how_to_resume(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as stopped, resumable():
+        raise KeyboardInterrupt
+    assert stopped.value.exit_code == 130
+    assert capsys.readouterr().out == "stopped; run the same command to resume\n"
+    with pytest.raises(ConfigError, match="other"), resumable():
+        raise ConfigError("other")

@@ -29,6 +29,18 @@ def test_weights_by_hand() -> None:
     assert sparse_weight(weight, torch.tensor([1.0, 0.5]), 50).tolist() == [[0, 0], [3, 4]]
 
 
+def test_a_tenth_of_the_weights_stays_by_default() -> None:
+    """The 90th percentile of 1 to 20 is 18.1."""
+    weight = torch.arange(1.0, 21.0).reshape(4, 5)
+    assert sparse_weight(weight, torch.ones(5)).flatten().tolist() == [0] * 18 + [19, 20]
+    assert DICE().percentile == 90
+
+
+def test_the_mean_by_hand() -> None:
+    fitted = DICE().fit_features(Evidence(torch.tensor([[1.0, 0.0], [2.0, 6.0], [6.0, 0.0]])))
+    assert fitted.state["mean"].tolist() == [3, 2]
+
+
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = DICE().fit_features(Evidence(features(50))).state["mean"]
     monkeypatch.setattr("lond.detect.dice.BLOCK_ROWS", 7)

@@ -88,5 +88,13 @@ def test_the_cutoff_is_a_share_of_the_largest_eigenvalue(cutoff: float, kept: in
     assert whitener(covariance, cutoff).shape == (3, kept)
 
 
+def test_without_a_cutoff_every_direction_counts() -> None:
+    """Variances of 1 and 1e-14 within one class: a cutoff of 0 keeps both, the usual one the first only."""
+    spread = torch.tensor([[1.0, 1e-7], [-1.0, 1e-7], [1.0, -1e-7], [-1.0, -1e-7]], dtype=torch.float64)
+    fitted, query = Evidence(spread, labels=torch.zeros(4).long()), Evidence(torch.tensor([[3.0, 2e-7]]).double())
+    assert MDS(eigen_cutoff=0.0).fit_features(fitted).score_features(query).item() == pytest.approx(9 + 4)
+    assert MDS().fit_features(fitted).score_features(query).item() == pytest.approx(9)
+
+
 def test_an_eigenvalue_on_the_cutoff_is_left_out() -> None:
     assert whitener(torch.diag(torch.tensor([1.0, 4.0], dtype=torch.float64)), 0.25).shape == (2, 1)

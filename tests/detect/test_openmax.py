@@ -50,6 +50,25 @@ def test_the_weibull_fit_solves_its_equation() -> None:
     assert log_scale == pytest.approx(np.log(np.mean(powers)) / shape, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("least", "spread", "has_model"),
+    [(1e6, 0.005, False), (1e6, 0.02, True), (0.0, 5e-9, False), (0.0, 2e-8, True)],
+)
+def test_distances_that_differ_by_rounding_have_no_model(least: float, spread: float, has_model: bool) -> None:
+    """They must differ by more than 1e-8 of the largest, or 1e-8 where that is below 1."""
+    shape, log_scale, smallest = fit_weibull(torch.tensor([least, least + spread], dtype=torch.float64))
+    assert smallest == least
+    assert shape > 0 if has_model else (shape, log_scale) == (0, 0)
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 300.0])
+def test_the_weibull_fit_starts_near_its_end(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    tail = spread * torch.rand(20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    whole = fit_weibull(tail)
+    monkeypatch.setattr("lond.detect.openmax._MOST_ROUNDS", 8)
+    assert fit_weibull(tail) == pytest.approx(whole, rel=1e-9)
+
+
 @pytest.mark.parametrize(("classes", "alpha", "tail"), [(2, 3, 20), (5, 3, 20), (5, 10, 7), (5, 1, 1000)])
 def test_scores_equal_loops(classes: int, alpha: int, tail: int) -> None:
     logits, labels = made(150, classes)
@@ -97,6 +116,17 @@ def test_large_logits_stay_finite() -> None:
     detector = OpenMax().fit_features(Evidence(logits=logits, labels=labels))
     scores = detector.score_features(Evidence(logits=1e4 * torch.eye(5) - 3e3))
     assert scores.isfinite().all()
+
+
+def test_a_model_may_have_a_shape_below_one() -> None:
+    """Logits from a thousand to a billion, as of a network without normalisation."""
+    logits = torch.tensor([[10.0**power, 0.0] for power in range(3, 10)], dtype=torch.float64)
+    detector = OpenMax().fit_features(Evidence(logits=logits, labels=torch.zeros(7, dtype=torch.long)))
+    shape = float(detector.state["shape"][0])
+    distances = (logits[:, 0] - logits[:, 0].mean()).abs()
+    x = (distances + SHIFT - distances.min()).numpy()
+    assert 0 < shape < 1
+    assert (x**shape @ np.log(x)) / (x**shape).sum() - 1 / shape - np.log(x).mean() == pytest.approx(0, abs=1e-9)
 
 
 def test_no_class_with_a_model_is_said() -> None:

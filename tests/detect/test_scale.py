@@ -46,8 +46,24 @@ def test_a_ratio_below_the_bound_is_exact() -> None:
     )
 
 
-def test_refusals() -> None:
+def test_small_features_are_scaled_as_large_ones() -> None:
+    """Half of the entries sum to 0.5 of 0.625, all of it below 1."""
+    row = torch.tensor([[0.375, 0.125, 0.125, 0.0]])
+    factor = torch.tensor(1.25).exp().item()
+    assert scaled_features(row, 50)[0].tolist() == pytest.approx([0.375 * factor, 0.125 * factor, 0.125 * factor, 0])
+
+
+@pytest.mark.parametrize("row", [[-1.0, -1.0], [0.0, -3.0], [0.0, 0.0]])
+def test_the_ratio_is_one_where_the_largest_entries_do_not_sum_to_more_than_zero(row: list[float]) -> None:
+    assert scaled_features(torch.tensor([row]), 50)[0].tolist() == pytest.approx([torch.e * value for value in row])
+
+
+@pytest.mark.parametrize("percentile", [-1.0, 100.0, float("nan")])
+def test_refuses_a_percentile_that_is_none(percentile: float) -> None:
     with pytest.raises(ConfigError, match="percentile"):
-        SCALE(percentile=-1)
+        SCALE(percentile=percentile)
+
+
+def test_needs_a_head_or_a_network() -> None:
     with pytest.raises(NoNetworkError, match="SCALE needs a network"):
         SCALE().score_features(Evidence(features(2)))

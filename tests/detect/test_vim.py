@@ -55,6 +55,19 @@ def test_samples_that_fill_the_subspace_only_are_said() -> None:
         ViM(dimension=-1)
 
 
+@pytest.mark.parametrize("length", [1e-4, 1.0, 1e4])
+def test_what_is_left_is_measured_by_the_length_of_the_features(length: float) -> None:
+    """Features (1, r) and (1, -r) times any length: r must exceed a millionth."""
+
+    def fitted(r: float) -> ViM:
+        pair = length * torch.tensor([[1.0, r], [1.0, -r]], dtype=torch.float64)
+        return ViM(head=lambda h: h, dimension=1).fit_features(Evidence(pair, pair))
+
+    assert fitted(2e-6).state["alpha"].item() == pytest.approx(1 / 2e-6)
+    with pytest.raises(DataError, match="fit it on more samples"):
+        fitted(5e-7)
+
+
 def test_needs_a_head_or_a_network() -> None:
     with pytest.raises(NoNetworkError, match="ViM needs a network"):
         ViM().fit_features(evidence(Head(), 9))

@@ -15,6 +15,10 @@ def test_true_verdicts_by_hand():
     assert true_verdicts(given, true) == [C, M, F, U, F]
 
 
+def test_the_first_class_is_a_label_like_any_other():
+    assert true_verdicts(torch.tensor([0, 0, 0]), torch.tensor([0, 1, FOREIGN])) == [C, M, F]
+
+
 def test_quality_by_hand():
     given = torch.tensor([0, 0, 1, 1, 0, 1])
     true = torch.tensor([0, 0, 0, 0, FOREIGN, FOREIGN])

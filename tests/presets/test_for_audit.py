@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from lond.audit.run import AuditSettings
+from lond.audit.settings import AuditSettings
 from lond.audit.to_learn import learned_from
 from lond.config import RunConfig
 from lond.data.feature_views import FeaturePixels

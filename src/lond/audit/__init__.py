@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from lond.audit.correct.apply import plan_corrections, read_decisions, write_corrected_csv, write_link_tree
     from lond.audit.figures.images import plot_confusions, plot_map, plot_margins, plot_rates, plot_scores
     from lond.audit.result import Audit
-    from lond.audit.run import AuditSettings, audit
+    from lond.audit.run import audit
+    from lond.audit.settings import AuditSettings
     from lond.audit.table import AuditTable, read_audit
     from lond.frozen.extractor import ExtractorSettings
 

@@ -6,24 +6,25 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lond.audit.copies.duplicates import find_duplicates
+from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
+from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts
 from lond.audit.judge.earlier import usual_extractor
-from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learned, Learning, learn, usual_folds
+from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
 from lond.audit.second_look import Decisions, SecondLook, second_look
+from lond.audit.settings import AuditSettings
 from lond.audit.shared_reading import sharded_reading
 from lond.audit.to_learn import first_look, learned_from, mean_of_views, near_copies, no_label_below_zero, training_rows
 from lond.config import to_dict
-from lond.crossfit.beside import Beside
 from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
@@ -34,59 +35,16 @@ from lond.data.sources import load
 from lond.device import choose_device
 from lond.errors import ConfigError
 from lond.frozen.cache import Features
-from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import FeatureReader, ImageFacts, quiet
 from lond.frozen.shards import ReadingSpread
-from lond.layout_map import FEATURE_COMPONENTS, LANDMARKS, MapKind, two_dimensions, used_kind
-from lond.presets.for_audit import TrainingKind, for_audit
+from lond.layout_map import FEATURE_COMPONENTS, LANDMARKS, two_dimensions
+from lond.presets.for_audit import for_audit
 from lond.progress.work import announce_steps, begin_step
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 
 NOWHERE = (math.nan, math.nan)
-
-BEYOND_TABLE = (
-    "the labels fit the images so badly that all probabilities are rough, and no image is called foreign; "
-    "check how the labels were made, or give features that fit the images better"
-)
-"""Note on a set whose labels say too little."""
-
-
-@dataclass(frozen=True)
-class AuditSettings:
-    """Settings of an audit.
-
-    Examples:
-        >>> AuditSettings(folds=3, map="none").false_alarm_rate
-        0.1
-    """
-
-    extractor: ExtractorSettings = ExtractorSettings(mirrored=False)
-    train: TrainingKind = "heads"
-    """"heads" on features of the frozen network, "finetune" it as a whole, or a network from "scratch"."""
-    epochs: int = 0
-    """Training epochs, a third of them warm-up; 0 = 9 for heads, 12 for fine-tuning, 60 from scratch."""
-    seed: int = 0
-    folds: int = 0
-    """Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained."""
-    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
-    """Share of new images of known classes that the audit's model may call foreign."""
-    neighbours: int = 8
-    """Number of nearest images in the table."""
-    map: MapKind = "auto"
-    """"tsne", "pca", "none", or "auto": t-SNE if openTSNE is installed, else principal components."""
-    max_page_bytes: int = 40_000_000
-
-    def __post_init__(self) -> None:
-        """Check that the training is known, counts are large enough and the rate lies in (0, 1)."""
-        if self.train not in get_args(TrainingKind):
-            raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(TrainingKind))}")
-        if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
-            raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
-        if not 0 < self.false_alarm_rate < 1:
-            raise ConfigError(f"the rate of false alarms must lie between 0 and 1, not be {self.false_alarm_rate}")
-        if self.folds < 0 or self.folds == 1:
-            raise ConfigError("folds must be at least 2, or 0 to choose by the number of images")
+"""Place of an image that is not on the map."""
 
 
 def audit(
@@ -160,48 +118,81 @@ def audit(
         facts = replace(facts, features=own.values)
     leaks = leaks_into_test(source, test, facts, options, reader)
     space = str(cache or "") if own is None else None
-    return _audit(facts, notes, leaks, settings, folder, runtime, space, look, probabilities)
+    return _judge(_Read(facts, notes, leaks, look, probabilities, space), settings, folder, runtime)
 
 
-def _audit(
-    facts: ImageFacts,
-    notes: list[str],
-    leaks: list[dict[str, Any]],
-    settings: AuditSettings,
-    folder: Path | None,
-    runtime: RuntimeSettings,
-    cache: str | None,
-    look: SecondLook | None,
-    probabilities: Tensor | None,
-) -> Audit:
-    samples = facts.samples
+@dataclass(frozen=True)
+class _Read:
+    """What is read before any image is judged."""
+
+    facts: ImageFacts
+    notes: list[str]
+    leaks: list[dict[str, Any]]
+    look: SecondLook | None
+    """A reviewer's decisions."""
+    probabilities: Tensor | None
+    """Those of the user's own model."""
+    space: str | None
+    """Where features of the frozen network are cached; None for features of the user's own."""
+
+
+def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: RuntimeSettings) -> Audit:
+    """Return the audit of what was read: copies, oddities, verdicts, the map and the summary."""
+    facts, samples = read.facts, read.facts.samples
     vectors = mean_of_views(facts.features)
-    look = None if look is None else look.among_copies(facts.hashes)
-    groups = find_duplicates(
+    look = None if read.look is None else read.look.among_copies(facts.hashes)
+    if look is not None and folder is not None:
+        folder = folder / f"second-look-{look.key}"
+    groups = _groups_of_copies(facts, vectors, look)
+    odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
+    rows, training = training_rows(facts, groups, look)
+    how = Learning(
+        together=near_copies(groups, rows),
+        decided=None if look is None else look.truth[rows],
+        probabilities=None if read.probabilities is None else read.probabilities[rows],
+    )
+    # A copy of all features of a large set would take gigabytes.
+    features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
+    seen = learned_from(settings.train, training, features, settings.extractor)
+    learned, used = _learn(seen, features, how, settings, folder, runtime, read.space)
+    found = Findings(facts, groups, rows, learned, look)
+    at = found.own_row()
+    verdicts = found.verdicts(at)
+    places = _places(learned, at, settings)
+    table = found.table(at, verdicts)
+    notes = [*read.notes, *(() if look is None else look.notes), *learning_notes(learned)]
+    return Audit(
+        f"Audit of {Path(samples.origin).name or samples.origin}",
+        table if odd is None else replace(table, quality=odd.names),
+        samples.class_names,
+        found.summary(verdicts, notes, read.leaks)
+        | {"quality": {} if odd is None else odd.summary()}
+        | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
+        | ({} if look is None else {"second_look": second_look_facts(look, folder)})
+        | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
+        places,
+        facts.thumbnail,
+        vectors.numpy(),
+    )
+
+
+def _groups_of_copies(facts: ImageFacts, vectors: Tensor, look: SecondLook | None) -> DuplicateGroups:
+    """Return the images that repeat each other, by the labels and the differences that a reviewer saw, if any."""
+    labels = facts.samples.labels
+    return find_duplicates(
         facts.hashes,
-        samples.labels if look is None else no_label_below_zero(look.labels(samples.labels)),
+        labels if look is None else no_label_below_zero(look.labels(labels)),
         facts.perceptual,
         features=vectors,
         apart=() if look is None else look.apart,
     )
-    odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
-    rows, training = training_rows(facts, groups, look)
-    if look is not None:
-        folder = None if folder is None else folder / f"second-look-{look.key}"
-        notes = [*notes, *look.notes]
-    # A copy of all features of a large set would take gigabytes.
-    features = facts.features if len(rows) == len(facts.features) else facts.features[rows.numpy()]
-    seen = learned_from(settings.train, training, features, settings.extractor)
-    decided = None if look is None else look.truth[rows]
-    how = Learning(
-        together=near_copies(groups, rows),
-        decided=decided,
-        probabilities=None if probabilities is None else probabilities[rows],
-    )
-    learned, used = _learn(seen, features, how, settings, folder, runtime, cache)
-    found = Findings(facts, groups, rows, learned, look)
-    at = found.own_row()
-    verdicts = found.verdicts(at)
+
+
+def _places(learned: Learned, at: Tensor, settings: AuditSettings) -> list[tuple[float, float]] | None:
+    """Return the place of every image on the map, if one is drawn.
+
+    Images that were not learned from, the unreadable ones, have none, and the page leaves them off the map.
+    """
     begin_step("drawing the map")
     points = two_dimensions(
         learned.judgement.features,
@@ -210,27 +201,7 @@ def _audit(
         components=FEATURE_COMPONENTS,
         landmarks=LANDMARKS,
     )
-    recall = learned.judgement.evidence.near.recall
-    if recall < 1:
-        notes = [*notes, f"neighbours were searched by cells, which finds about {100 * recall:.1f} % of them"]
-    if learned.beside is not None:
-        notes = [*notes, told_probabilities(learned.beside)]
-    if learned.judgement.beyond_table:
-        notes = [*notes, BEYOND_TABLE]
-    return Audit(
-        f"Audit of {Path(samples.origin).name or samples.origin}",
-        found.table(at, verdicts) if odd is None else replace(found.table(at, verdicts), quality=odd.names),
-        samples.class_names,
-        found.summary(verdicts, notes, leaks)
-        | {"quality": {} if odd is None else odd.summary()}
-        | {"settings": to_dict(used), "map": map_facts(settings, cache), "source": samples.origin}
-        | ({} if look is None else {"second_look": second_look_facts(look, folder)})
-        | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
-        # The page leaves images without a place, the unreadable ones, off the map.
-        None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()],
-        facts.thumbnail,
-        vectors.numpy(),
-    )
+    return None if points is None else [points[row] if row >= 0 else NOWHERE for row in at.tolist()]
 
 
 def _learn(
@@ -262,31 +233,6 @@ def _learn(
     return learned, replace(settings, epochs=config.train.epochs, folds=folds)
 
 
-def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
-    model = "" if folder is None else f"{folder.name}/{MODEL}"
-    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
-
-
-def told_probabilities(beside: Beside) -> str:
-    """Return in a sentence what became of given probabilities."""
-    if beside.judged:
-        return "your probabilities fit the labels better than the features do: the images are judged by them"
-    if beside.share > 0:
-        return f"your probabilities count beside the features, with a weight of {100 * beside.share:.0f} %"
-    return "your probabilities add nothing to what the features say, and are not heeded"
-
-
-def probability_facts(beside: Beside) -> dict[str, Any]:
-    """Return what became of given probabilities as plain values; losses are those of the given labels, in nats."""
-    return {
-        "judged_by": "probabilities" if beside.judged else "features",
-        "weight": beside.share,
-        "loss": beside.loss,
-        "features_loss": beside.features_loss,
-    }
-
-
 def step_costs(settings: AuditSettings, trainings: int, sees_images: bool, spread: bool) -> list[float]:
     """Return how long the steps of an audit take in relation to each other, as far as that is known beforehand.
 
@@ -303,9 +249,3 @@ def _trainings(settings: AuditSettings, samples: Samples, folder: Path | None) -
     if settings.train == "heads":
         return 2 * model
     return model + (settings.folds or usual_folds(samples.labels, networks=True))
-
-
-def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
-    """Return how the map was made and of which features; ``cache`` is None for features of the user's own."""
-    own = "the features that you gave"
-    return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}

@@ -1,22 +1,23 @@
-"""The commands about audits: parsing and printing only."""
+"""The command that audits a set: parsing and printing only."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
-from lond.cli.shared import Accelerator, LogTo, Threads, out, say
+from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lond.audit.correct.apply import CorrectionPlan
     from lond.audit.result import Audit
     from lond.cluster.tasks import RayCluster
-    from lond.frozen.shards import ReadingSpread
+    from lond.frozen.extractor import ExtractorSettings
+    from lond.frozen.shards import ReadingSpread, TorchrunSpread
+    from lond.presets.for_audit import TrainingKind
     from lond.train.runtime import RuntimeSettings
 
 SHOWN = 10
@@ -87,29 +88,21 @@ def audit(
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     from lond.audit.formats.embeddings import check_suffix
-    from lond.audit.judge.earlier import usual_extractor
-    from lond.audit.run import AuditSettings
     from lond.audit.run import audit as run_audit
     from lond.audit.saved import check_second_look
+    from lond.audit.settings import AuditSettings
     from lond.audit.shared_reading import read_own_shard
-    from lond.frozen.shards import TorchrunSpread
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
-    if finetune and from_scratch:
-        raise ConfigError("choose one of --finetune and --from-scratch")
-    check_place(on, ray_address)
+    train = _training_kind(finetune, from_scratch)
+    beside = _processes_beside(on, ray_address, jobs)
     if decisions is None:
         check_second_look(folder)
-    beside = TorchrunSpread.here()
-    if jobs < 0 or (on == LOCAL and jobs) or (beside and on != LOCAL):
-        raise ConfigError("--jobs is for --on ray, and must not be negative; torchrun and --on ray exclude each other")
-    precision = "int8" if int8 else "full"
-    extractor = usual_extractor(folder / "heads", network, size, route=route, precision=precision)
     settings = AuditSettings(
-        train="finetune" if finetune else "scratch" if from_scratch else "heads",
-        extractor=extractor if mirrored is None else replace(extractor, mirrored=mirrored),
+        train=train,
+        extractor=_extractor(folder / "heads", network, size, mirrored, route, int8),
         epochs=epochs,
         seed=seed,
         folds=folds,
@@ -123,35 +116,60 @@ def audit(
         # The first process audits; the others only help it to read.
         read_own_shard(source, beside, features, settings.extractor, runtime, features=embeddings is None)
         return
-    try:
-        with (
-            chosen_cluster(on, ray_address) as cluster,
-            recorded(logs or (), folder, "audit"),
-            overall("audit", lines=True) as work,
-        ):
-            found = run_audit(
-                source,
-                test=test or None,
-                embeddings=embeddings,
-                pred_probs=pred_probs,
-                decisions=decisions,
-                settings=settings,
-                cache=features,
-                folder=folder / "heads",
-                runtime=runtime,
-                progress=work.part,
-                spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
-            )
-            work.begin("writing the page")
-            _keep_decisions(found, decisions, folder)
-            written = found.save(folder, max_page_bytes=settings.max_page_bytes)
-    except KeyboardInterrupt:
-        say("stopped; run the same command to resume")
-        raise typer.Exit(130) from None
+    with (
+        resumable(),
+        chosen_cluster(on, ray_address) as cluster,
+        recorded(logs or (), folder, "audit"),
+        overall("audit", lines=True) as work,
+    ):
+        found = run_audit(
+            source,
+            test=test or None,
+            embeddings=embeddings,
+            pred_probs=pred_probs,
+            decisions=decisions,
+            settings=settings,
+            cache=features,
+            folder=folder / "heads",
+            runtime=runtime,
+            progress=work.part,
+            spread=beside if cluster is None else _on_ray(cluster, runtime, jobs),
+        )
+        work.begin("writing the page")
+        _keep_decisions(found, decisions, folder)
+        written = found.save(folder, max_page_bytes=settings.max_page_bytes)
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
     _print_places(found, folder, written[0])
+
+
+def _training_kind(finetune: bool, from_scratch: bool) -> TrainingKind:
+    """Return what is trained, of which the options name at most one."""
+    if finetune and from_scratch:
+        raise ConfigError("choose one of --finetune and --from-scratch")
+    return "finetune" if finetune else "scratch" if from_scratch else "heads"
+
+
+def _processes_beside(on: str, ray_address: str, jobs: int) -> TorchrunSpread | None:
+    """Return the processes that torchrun started beside this one, if any, after a check of where to read images."""
+    from lond.frozen.shards import TorchrunSpread
+
+    check_place(on, ray_address)
+    beside = TorchrunSpread.here()
+    if jobs < 0 or (on == LOCAL and jobs) or (beside and on != LOCAL):
+        raise ConfigError("--jobs is for --on ray, and must not be negative; torchrun and --on ray exclude each other")
+    return beside
+
+
+def _extractor(
+    heads: Path, network: str, size: int, mirrored: bool | None, route: str, int8: bool
+) -> ExtractorSettings:
+    """Return the frozen network with the views of an earlier audit's heads, unless the options say which."""
+    from lond.audit.judge.earlier import usual_extractor
+
+    found = usual_extractor(heads, network, size, route=route, precision="int8" if int8 else "full")
+    return found if mirrored is None else replace(found, mirrored=mirrored)
 
 
 def _keep_decisions(found: Audit, decisions: Path | None, folder: Path) -> None:
@@ -184,90 +202,7 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
     from lond.frozen.shards import RaySpread
 
-    return RaySpread(cluster, cluster.needs(runtime.threads, runtime.accelerator), workers, tell=_note)
-
-
-def apply(
-    table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
-    decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
-    save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
-    root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
-    link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
-    confidence: Annotated[float, typer.Option(help="Minimum confidence for changing a label.")] = 0.5,
-    foreign: Annotated[
-        float, typer.Option(help="Minimum probability of being foreign for leaving an image out.")
-    ] = 0.65,
-    keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Keep foreign images.")] = False,
-    drop_undecided: Annotated[
-        bool, typer.Option("--drop-undecided", help="Leave out doubtful images without a confident suggestion.")
-    ] = False,
-    drop_copies: Annotated[
-        bool, typer.Option("--drop-copies", help="Keep only one of several copies, exact or near.")
-    ] = False,
-    new_labels: Annotated[
-        bool, typer.Option("--new-labels", help="Accept decided labels that are not a class of the set.")
-    ] = False,
-    allow_outside: Annotated[
-        bool, typer.Option("--allow-outside", help="Accept images outside the audited folder.")
-    ] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write the corrected set; without it, only show the plan.")
-    ] = False,
-) -> None:
-    """Show, and with --write create, the corrected set of an audit; originals are never changed."""
-    from lond.audit.correct.apply import plan_corrections
-    from lond.audit.correct.decisions import read_decisions, read_not_copies
-    from lond.audit.saved import audited_folder, table_of
-    from lond.audit.table import read_audit
-
-    if write and save is None:
-        raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
-    for file in (table, *([decisions] if decisions else [])):
-        if not file.exists():
-            raise ConfigError(f"there is no file {file}")
-    table = table_of(table)
-    root = root or audited_folder(table)
-    if write and save is not None and save.suffix != ".csv" and root is None:
-        raise ConfigError("a folder of links needs --root, the folder that was audited")
-    judged = read_audit(table)
-    plan = plan_corrections(
-        judged,
-        read_decisions(decisions) if decisions else None,
-        min_confidence=confidence,
-        drop_foreign=not keep_foreign,
-        min_foreign=foreign,
-        keep_undecided=not drop_undecided,
-        drop_copies=drop_copies,
-        allow_new_labels=new_labels,
-        not_copies=read_not_copies(decisions) if decisions else (),
-    )
-    out.print(plan.describe(), markup=False, highlight=False, soft_wrap=True)
-    if not write or save is None:
-        out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
-        return
-    _write_corrected(plan, save, root, link, allow_outside)
-
-
-def _write_corrected(plan: CorrectionPlan, save: Path, root: Path | None, link: str, allow_outside: bool) -> None:
-    """Write the corrected set as a CSV file or as a folder of links, and say so."""
-    from lond.audit.correct.apply import write_corrected_csv, write_link_tree
-    from lond.audit.correct.link_tree import CLASSES
-
-    if save.suffix == ".csv":
-        write_corrected_csv(save, plan, root, allow_outside=allow_outside)
-        if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):
-            _note("the paths in it do not lead to files from where it lies; --root says what they start from")
-    elif root is not None:
-        links: Any = link  # the user's word, checked there
-        tree = write_link_tree(save, plan, root, link=links, allow_outside=allow_outside)
-        if any(name != folder for name, folder in tree.folders.items()):
-            _note(f"names of classes that could harm as folders were changed; {CLASSES} in it lists them")
-    out.print(f"written: {save}", markup=False, soft_wrap=True)
-    if plan.foreign_left_out:
-        _note(
-            f"{plan.foreign_left_out} foreign image(s) are left out, so a model trained on this set has seen none and "
-            "recognises fewer; the model of the audit (heads/model) has learned from them"
-        )
+    return RaySpread(cluster, cluster.needs(runtime.threads, runtime.accelerator), workers, tell=note)
 
 
 def _print_summary(found: Audit) -> None:
@@ -293,14 +228,5 @@ def _print_summary(found: Audit) -> None:
         notes.append(f"and {len(problems) - SHOWN} more that cannot be used (summary.json)")
     if found.summary["leaks"]:
         notes.append(f"{len(found.summary['leaks'])} image(s) are in the test set as well (summary.json)")
-    for note in notes:
-        _note(note)
-
-
-def _note(text: str) -> None:
-    out.print(f"note: {_plain(text)}", markup=False, emoji=False, highlight=False, soft_wrap=True)
-
-
-def _plain(text: str) -> str:
-    """Return a text without characters that move a terminal's cursor or change its colours."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    for text in notes:
+        note(text)

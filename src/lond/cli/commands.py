@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from lond import __version__
-from lond.cli.audit import apply, audit
+from lond.cli.apply import apply
+from lond.cli.audit import audit
 from lond.cli.compare import compare
 from lond.cli.demo import demo
 from lond.cli.detect import detect

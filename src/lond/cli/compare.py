@@ -25,6 +25,7 @@ from lond.cli.shared import (
     TrainedOn,
     known_names,
     print_table,
+    resumable,
     say,
     seed_numbers,
 )
@@ -85,15 +86,11 @@ def compare(
         )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads)
-    try:
-        title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")
-        with chosen_cluster(on, ray_address) as cluster:
-            found = run_comparison(
-                planned, title, folder / STORE, workers=workers, cluster=cluster, runtime=runtime, say=say
-            )
-    except KeyboardInterrupt:
-        say("stopped; run the same command to resume")
-        raise typer.Exit(130) from None
+    title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")
+    with resumable(), chosen_cluster(on, ray_address) as cluster:
+        found = run_comparison(
+            planned, title, folder / STORE, workers=workers, cluster=cluster, runtime=runtime, say=say
+        )
     heading = f"{found.title}, means over the last {found.mean_over_last} epoch(s) of every run"
     print_table(found.table, heading, ("epochs", "batch_size"))
     _note_others(folder, planned)

@@ -19,7 +19,7 @@ from lond.cli.cluster import (
     chosen_cluster,
     jobs_and_threads,
 )
-from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, say, seed_numbers
+from lond.cli.shared import STORE, make_folder, out, print_table, print_whole, resumable, say, seed_numbers
 from lond.errors import ConfigError, LondError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -92,14 +92,11 @@ def reproduce(
     plan = without_data(plan, _missing(plan, store))
     if any(run.config.data.source for run in plan.runs):
         make_web_folder(places.web_folder)
-    try:
+    with resumable():
         with chosen_cluster(on, ray_address) as cluster:
             _ask(plan, store, runtime, workers or _room(cluster, runtime), yes)
             outcome = carry_out(plan.runs, store, workers=workers, cluster=cluster, runtime=runtime, say=say)
         _write(plan, outcome, root, folder / f"{name}-{scale}", runtime)
-    except KeyboardInterrupt:
-        say("stopped; run the same command to resume")
-        raise typer.Exit(130) from None
     if outcome.problems:
         raise typer.Exit(1)
 

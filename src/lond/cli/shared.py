@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,22 @@ STORE = Path("results/store")
 def say(text: str) -> None:
     """Print a line as it is."""
     out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a note, without characters that move a terminal's cursor or change its colours."""
+    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    out.print(f"note: {plain}", markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """End the command with advice if a person interrupts the work that is done meanwhile."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; run the same command to resume")
+        raise typer.Exit(130) from None
 
 
 def print_whole(table: Table) -> None:

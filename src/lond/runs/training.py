@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
 from lond.config import RunConfig, to_dict
-from lond.data.split import take
-from lond.errors import DataError
 from lond.evaluate import verdict_quality
 from lond.io.json_files import write_json
 from lond.methods import Method
 from lond.progress.work import announce_steps
 from lond.runs.build import build
-from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
-from lond.runs.data import check_trainable, divide, load_data, shape_of
-from lond.runs.fit_detector import fit_detector
+from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, load_calibration
+from lond.runs.data import HeldOutSplit, check_trainable, divide, load_data, shape_of
 from lond.runs.folder import (
     CONFIG,
     MANIFEST,
@@ -35,14 +32,12 @@ from lond.runs.folder import (
 )
 from lond.runs.image_tables import judge_samples, verdict_columns
 from lond.runs.out_of_fold import OUT_OF_FOLD, needs_folds, out_of_fold_calibration
-from lond.runs.run_detector import OWN, OWN_SCORE, RunDetector
+from lond.runs.predicted import HELD_OUT, IN_TRAINING, PredictedSamples, calibrate_on_samples, scored_by
+from lond.runs.run_detector import OWN
 from lond.runs.trained import LoadedRun, Trained, write_outcome
 from lond.train.loop import Result, Trainer, last_epochs
 from lond.train.runtime import Runtime, RuntimeSettings
-from lond.types import Partition, Prediction, Samples
-
-HELD_OUT, IN_TRAINING = "held-out samples the model agrees with", "training samples judged clean"
-"""Where a threshold comes from."""
+from lond.types import Samples
 
 
 def train_run(
@@ -160,19 +155,9 @@ def train_samples(
             label=config.method,
             show_progress=show_progress,
         )
-        trainer.resume()
-        checked = None
-        if folder is not None and len(trainer.history) >= config.train.epochs:
-            checked = _checked_calibration(folder)
-        elif keeper is not None:
-            # What was decided on a run that was cut does not hold for the weights to come.
-            (keeper / CALIBRATION).unlink(missing_ok=True)
-            (keeper / METRICS).unlink(missing_ok=True)
+        checked = _resume(trainer, folder, is_keeper=runtime.is_main)
         result = trainer.run()
-        predicted = PredictedSamples(samples, trainer.predict(samples), division.kept, division.held)
-        if detector != OWN:
-            run = LoadedRun(config, shape_of(samples), method, trainer.views, None)
-            predicted = scored_by(detector, run, predicted, runtime)
+        predicted = _predicted(trainer, config, samples, division, detector)
         trained = _trained(trainer, config, manifest, result, predicted, false_alarm_rate, calibration)
         if checked is not None and (calibration is None or checked.source != calibration.source):
             trained = replace(trained, run=replace(trained.run, calibration=checked))
@@ -180,6 +165,33 @@ def train_samples(
             write_outcome(keeper, trained)
         runtime.barrier()
     return trained
+
+
+def _resume(trainer: Trainer, folder: Path | None, *, is_keeper: bool) -> Calibration | None:
+    """Resume the run of a folder; return the calibration on checked images that a finished one holds.
+
+    What was decided on a run that was cut does not hold for the weights to come, so the keeper removes it.
+    """
+    trainer.resume()
+    if folder is None:
+        return None
+    if len(trainer.history) >= trainer.settings.epochs:
+        return _checked_calibration(folder)
+    if is_keeper:
+        (folder / CALIBRATION).unlink(missing_ok=True)
+        (folder / METRICS).unlink(missing_ok=True)
+    return None
+
+
+def _predicted(
+    trainer: Trainer, config: RunConfig, samples: Samples, division: HeldOutSplit, detector: str
+) -> PredictedSamples:
+    """Return what the trained method says about all samples, with the scores of the detector."""
+    predicted = PredictedSamples(samples, trainer.predict(samples), division.kept, division.held)
+    if detector == OWN:
+        return predicted
+    run = LoadedRun(config, shape_of(samples), trainer.method, trainer.views, None)
+    return scored_by(detector, run, predicted, trainer.runtime)
 
 
 def _machine(folder: Path, runtime: Runtime) -> dict[str, Any]:
@@ -203,26 +215,6 @@ def _finished_out_of_fold(folder: Path) -> Calibration | None:
     """Return the calibration of a finished run if it was made out of fold: nothing is trained for it again."""
     calibration = load_calibration(folder) if (folder / METRICS).is_file() else None
     return calibration if calibration is not None and calibration.source == OUT_OF_FOLD else None
-
-
-@dataclass(frozen=True)
-class PredictedSamples:
-    """What a trained method says about all samples, of which it learned from those at ``kept``, not from ``held``."""
-
-    samples: Samples
-    prediction: Prediction
-    kept: Tensor
-    held: Tensor
-    detector: RunDetector = OWN_SCORE
-    """What gave the scores."""
-
-
-def scored_by(name: str, run: LoadedRun, predicted: PredictedSamples, runtime: Runtime) -> PredictedSamples:
-    """Return the same samples with the scores of a detector that is fitted to the run."""
-    samples, held = predicted.samples, predicted.held
-    learned_from, held_out = take(samples, predicted.kept), take(samples, held) if len(held) else None
-    fitted = fit_detector(run, name, learned_from, held_out, runtime)
-    return replace(predicted, prediction=run.predict(samples, runtime, fitted), detector=fitted)
 
 
 def _trained(
@@ -264,22 +256,3 @@ def _trained(
     columns = verdict_columns(samples, prediction, verdicts, partition, predicted.kept)
     run = LoadedRun(config, shape_of(samples), method, trainer.views, calibration)
     return Trained(run, manifest, trainer.state(), outcome, columns)
-
-
-def calibrate_on_samples(
-    predicted: PredictedSamples, partition: Partition | None, false_alarm_rate: float
-) -> Calibration | None:
-    """Return the calibration from held-out samples whose label the model agrees with, else from such training samples.
-
-    A model knows its training samples better than new ones, so the second kind of threshold gives more false alarms
-    on new images than asked for. None where there are too few samples for the rate.
-    """
-    agrees = predicted.prediction.probabilities.argmax(dim=1) == predicted.samples.labels
-    clean = predicted.kept if partition is None else predicted.kept[partition.clean.cpu()]
-    rows = {HELD_OUT: predicted.held[agrees[predicted.held]], IN_TRAINING: clean[agrees[clean]]}
-    for source, indices in rows.items():
-        try:
-            return calibrate_scores(predicted.prediction.scores[indices], false_alarm_rate, source, predicted.detector)
-        except DataError:
-            continue
-    return None

@@ -12,7 +12,7 @@ from PIL import Image
 
 from lond.audit.correct import link_tree
 from lond.audit.correct.link_tree import CLASSES, write_link_tree
-from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
+from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
 from lond.data.read.folders import read_folder
 from lond.errors import ConfigError, DataError
 
@@ -20,7 +20,7 @@ LINKS = pytest.mark.parametrize("link", ["symlink", "hardlink", "copy"])
 
 
 def image(path: str, label: str = "cat", action: Action = Action.KEEP, name: str | None = None) -> PlannedImage:
-    return PlannedImage(path if name is None else name, path, label, label, action, "")
+    return PlannedImage(path if name is None else name, path, label, label, action, Reason.NO_DOUBT)
 
 
 def make(root: Path, *paths: str) -> Path:

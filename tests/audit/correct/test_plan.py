@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from lond.audit.correct.plan import SHOWN, Action, CorrectionPlan, PlannedImage
+import pytest
+
+from lond.audit.correct.plan import FOREIGN_REASONS, SHOWN, Action, CorrectionPlan, PlannedImage, Reason
 
 KEEP, RELABEL, LEAVE_OUT = Action
 
 
-def image(given: str, label: str, action: Action, why: str = "rule") -> PlannedImage:
-    return PlannedImage("x", "x.png", given, label, action, why)
+def image(given: str, label: str, action: Action, reason: Reason = Reason.NO_DOUBT, detail: str = "") -> PlannedImage:
+    return PlannedImage("x", "x.png", given, label, action, reason, detail)
 
 
 PLAN = CorrectionPlan(
     (
         image("cat", "cat", KEEP),
-        image("cat", "dog", RELABEL, "b"),
-        image("cat", "dog", RELABEL, "a"),
-        image("", "cat", RELABEL, "a"),
-        image("eel", "", LEAVE_OUT, "unreadable"),
+        image("cat", "dog", RELABEL, Reason.PERSON_RELABELLED),
+        image("cat", "dog", RELABEL, Reason.MISLABELLED, "0.5"),
+        image("", "cat", RELABEL, Reason.MISLABELLED, "0.5"),
+        image("eel", "", LEAVE_OUT, Reason.UNREADABLE),
     )
 )
 
 
 def test_it_counts() -> None:
     assert (len(PLAN), len(PLAN.kept)) == (5, 4)
-    assert PLAN.foreign_left_out == 0
-    foreign = image("cat", "", LEAVE_OUT, "a person called it foreign"), image("cat", "cat", KEEP, "foreign, but kept")
-    assert CorrectionPlan((*PLAN.images, *foreign)).foreign_left_out == 1
     assert PLAN.counts() == {KEEP: 1, RELABEL: 3, LEAVE_OUT: 1}
     assert CorrectionPlan(()).counts() == {KEEP: 0, RELABEL: 0, LEAVE_OUT: 0}
 
 
+@pytest.mark.parametrize("reason", Reason)
+def test_it_counts_what_is_left_out_because_it_may_be_foreign(reason: Reason) -> None:
+    expected = 1 if "foreign" in reason and "not left out" not in reason else 0
+    assert (reason in FOREIGN_REASONS) == expected
+    left_out, kept = image("cat", "cat", LEAVE_OUT, reason), image("cat", "cat", KEEP, reason)
+    assert CorrectionPlan((*PLAN.images, left_out, kept)).foreign_left_out == expected
+
+
+def test_reasons_are_told_with_their_detail() -> None:
+    assert image("cat", "", LEAVE_OUT, Reason.FOREIGN, "0.65").why == "foreign (chance at least 0.65)"
+    accepted = image("cat", "", LEAVE_OUT, Reason.PERSON_ACCEPTED_NO_LABEL, "mislabelled")
+    assert accepted.why == "a person confirmed the verdict mislabelled, and no label is suggested"
+    assert image("cat", "cat", KEEP, Reason.PERSON_KEPT).why == "a person confirmed the label"
+
+
 def test_reasons_and_changes_are_ordered_by_how_many() -> None:
     assert list(PLAN.reasons().items()) == [
-        ((KEEP, "rule"), 1), ((RELABEL, "a"), 2), ((RELABEL, "b"), 1), ((LEAVE_OUT, "unreadable"), 1),
-    ]  # fmt: skip
+        ((KEEP, "no doubt about the label"), 1),
+        ((RELABEL, "mislabelled (confidence at least 0.5)"), 2),
+        ((RELABEL, "a person gave the label"), 1),
+        ((LEAVE_OUT, "unreadable"), 1),
+    ]
     assert list(PLAN.changes().items()) == [(("cat", "dog"), 2), (("", "cat"), 1)]
 
 
@@ -47,9 +64,9 @@ def test_a_class_is_lost_if_no_image_that_stays_carries_it() -> None:
 def test_the_description_says_all_of_it() -> None:
     assert str(PLAN).splitlines() == [
         "4 of 5 images stay, 3 of them under another label; 1 are left out",
-        "  keep             1  rule",
-        "  relabel          2  a",
-        "  relabel          1  b",
+        "  keep             1  no doubt about the label",
+        "  relabel          2  mislabelled (confidence at least 0.5)",
+        "  relabel          1  a person gave the label",
         "  leave out        1  unreadable",
         "labels that change:",
         "         2  cat -> dog",

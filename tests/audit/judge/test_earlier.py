@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lond.audit.judge.earlier import usual_extractor
-from lond.audit.run import AuditSettings
+from lond.audit.settings import AuditSettings
 from lond.config import DataSettings, RunConfig, to_dict
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.samples import FrozenSettings

@@ -12,7 +12,7 @@ from typing import Any
 
 from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
 from lond.audit.correct.link_tree import locate, write_link_tree
-from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage
+from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import AuditTable
 from lond.data.read.tables import CORRECTED
 from lond.errors import ConfigError, DataError
@@ -31,10 +31,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-REJECTED = "a person rejected the verdict"
-
 CALLED_FOREIGN = 0.65
 """Chance to be foreign from which on an audit calls an image so."""
+
+UNDECIDED = {
+    Verdict.FOREIGN: Reason.UNSURE_FOREIGN,
+    Verdict.MISLABELLED: Reason.UNSURE_MISLABELLED,
+    Verdict.UNLABELLED: Reason.UNLABELLED,
+}
+"""Reason to do nothing, or to leave the image out on request, where the evidence for the verdict is too weak."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ def plan_corrections(
     for row in table.rows():
         decision = decisions.get(row["id"])
         if decision is None and row["id"] in settled:
-            images.append(_image(row, Action.KEEP, "a person said which images are not the same"))
+            images.append(_image(row, Action.KEEP, Reason.CONFLICT_SETTLED))
         else:
             images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
     return CorrectionPlan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
@@ -211,58 +216,61 @@ def _few(names: list[str]) -> str:
     return ", ".join(repr(name[:80]) for name in names[:5]) + more
 
 
-def _image(row: dict[str, Any], action: Action, why: str, label: str | None = None) -> PlannedImage:
+def _image(
+    row: dict[str, Any], action: Action, reason: Reason, label: str | None = None, *, detail: str = ""
+) -> PlannedImage:
     """Return the planned image; a label equal to the given one is no change."""
     given = row["label"]
     if action == Action.RELABEL and label == given:
         action = Action.KEEP
-    return PlannedImage(row["id"], row["path"], given, given if label is None else label, action, why)
+    return PlannedImage(row["id"], row["path"], given, given if label is None else label, action, reason, detail)
 
 
 def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     if row["verdict"] == Verdict.UNREADABLE:
-        return _image(row, Action.LEAVE_OUT, "unreadable")
+        return _image(row, Action.LEAVE_OUT, Reason.UNREADABLE)
     if decision.choice == Choice.FOREIGN:
-        return _image(row, Action.LEAVE_OUT, "a person called it foreign")
+        return _image(row, Action.LEAVE_OUT, Reason.PERSON_FOREIGN)
     if decision.choice == Choice.RELABEL:
-        return _image(row, Action.RELABEL, "a person gave the label", decision.new_label)
+        return _image(row, Action.RELABEL, Reason.PERSON_RELABELLED, decision.new_label)
     if decision.choice == Choice.KEEP:
-        return _image(row, Action.KEEP, "a person confirmed the label")
+        return _image(row, Action.KEEP, Reason.PERSON_KEPT)
     if decision.choice == Choice.REJECT:
-        return _image(row, Action.KEEP, REJECTED)
+        return _image(row, Action.KEEP, Reason.PERSON_REJECTED)
     # What was accepted is what the person saw, even if the table was made anew since.
     verdict = decision.verdict or row["verdict"]
     suggested = decision.suggested_label if decision.verdict else decision.suggested_label or row["suggested_label"]
     if verdict == Verdict.FOREIGN:
-        return _image(row, Action.LEAVE_OUT, "a person confirmed that it is foreign")
+        return _image(row, Action.LEAVE_OUT, Reason.PERSON_ACCEPTED_FOREIGN)
     if verdict != Verdict.CLEAN and suggested:
-        return _image(row, Action.RELABEL, "a person accepted the suggestion", suggested)
+        return _image(row, Action.RELABEL, Reason.PERSON_ACCEPTED_LABEL, suggested)
     if verdict in (Verdict.CLEAN, Verdict.UNLABELLED):
-        return _image(row, Action.KEEP, "a person confirmed the verdict")
-    return _image(row, Action.LEAVE_OUT, f"a person confirmed the verdict {verdict}, and no label is suggested")
+        return _image(row, Action.KEEP, Reason.PERSON_ACCEPTED)
+    return _image(row, Action.LEAVE_OUT, Reason.PERSON_ACCEPTED_NO_LABEL, detail=verdict)
 
 
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
     if row["decided"] == Choice.REJECT and verdict != Verdict.UNREADABLE:
-        return _image(row, Action.KEEP, REJECTED)
+        return _image(row, Action.KEEP, Reason.PERSON_REJECTED)
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
     if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
-        return _image(row, Action.LEAVE_OUT, f"perhaps foreign (chance at least {rules.min_foreign:g})")
+        return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{rules.min_foreign:g}")
     if verdict == Verdict.CLEAN:
-        return _image(row, Action.KEEP, "no doubt about the label")
-    if verdict in (Verdict.UNREADABLE, Verdict.DUPLICATE_CONFLICT):
-        return _image(row, Action.LEAVE_OUT, str(verdict))
+        return _image(row, Action.KEEP, Reason.NO_DOUBT)
+    if verdict == Verdict.UNREADABLE:
+        return _image(row, Action.LEAVE_OUT, Reason.UNREADABLE)
+    if verdict == Verdict.DUPLICATE_CONFLICT:
+        return _image(row, Action.LEAVE_OUT, Reason.DUPLICATE_CONFLICT)
     if verdict == Verdict.FOREIGN and not rules.drop_foreign:
-        return _image(row, Action.KEEP, "foreign, but foreign images are not left out")
+        return _image(row, Action.KEEP, Reason.FOREIGN_WANTED)
     # Comparisons with a missing number (NaN) are false, so without evidence nothing is done.
     if verdict == Verdict.FOREIGN and _chance_foreign(row) >= rules.min_foreign:
-        return _image(row, Action.LEAVE_OUT, f"foreign (chance at least {rules.min_foreign:g})")
+        return _image(row, Action.LEAVE_OUT, Reason.FOREIGN, detail=f"{rules.min_foreign:g}")
     if verdict == Verdict.MISLABELLED and row["suggested_label"] and row["confidence"] >= rules.min_confidence:
-        why = f"mislabelled (confidence at least {rules.min_confidence:g})"
-        return _image(row, Action.RELABEL, why, row["suggested_label"])
-    action = Action.KEEP if rules.keep_undecided else Action.LEAVE_OUT
-    return _image(row, action, f"undecided: {verdict}" + ("" if verdict == Verdict.UNLABELLED else ", not sure enough"))
+        detail = f"{rules.min_confidence:g}"
+        return _image(row, Action.RELABEL, Reason.MISLABELLED, row["suggested_label"], detail=detail)
+    return _image(row, Action.KEEP if rules.keep_undecided else Action.LEAVE_OUT, UNDECIDED[verdict])
 
 
 def _chance_foreign(row: dict[str, Any]) -> float:
@@ -291,7 +299,7 @@ def _without_copies(
     result = []
     for image in images:
         if image.id in originals and image.id not in decisions and staying[originals[image.id]] != image.id:
-            image = replace(image, action=Action.LEAVE_OUT, label=image.given, why="repeats an image that stays")
+            image = replace(image, action=Action.LEAVE_OUT, label=image.given, reason=Reason.REPEATED, detail="")
         result.append(image)
     return tuple(result)
 

@@ -18,16 +18,58 @@ class Action(StrEnum):
     LEAVE_OUT = "leave out"
 
 
+class Reason(StrEnum):
+    """Why an image is kept, relabelled or left out: the words, with a gap for a detail where one belongs to them."""
+
+    NO_DOUBT = "no doubt about the label"
+    UNREADABLE = "unreadable"
+    DUPLICATE_CONFLICT = "duplicate conflict"
+    CONFLICT_SETTLED = "a person said which images are not the same"
+    REPEATED = "repeats an image that stays"
+    MISLABELLED = "mislabelled (confidence at least {})"
+    FOREIGN = "foreign (chance at least {})"
+    PERHAPS_FOREIGN = "perhaps foreign (chance at least {})"
+    FOREIGN_WANTED = "foreign, but foreign images are not left out"
+    UNSURE_FOREIGN = "undecided: foreign, not sure enough"
+    UNSURE_MISLABELLED = "undecided: mislabelled, not sure enough"
+    UNLABELLED = "undecided: unlabelled"
+    PERSON_FOREIGN = "a person called it foreign"
+    PERSON_RELABELLED = "a person gave the label"
+    PERSON_KEPT = "a person confirmed the label"
+    PERSON_REJECTED = "a person rejected the verdict"
+    PERSON_ACCEPTED_FOREIGN = "a person confirmed that it is foreign"
+    PERSON_ACCEPTED_LABEL = "a person accepted the suggestion"
+    PERSON_ACCEPTED = "a person confirmed the verdict"
+    PERSON_ACCEPTED_NO_LABEL = "a person confirmed the verdict {}, and no label is suggested"
+
+
+FOREIGN_REASONS = frozenset({
+    Reason.FOREIGN,
+    Reason.PERHAPS_FOREIGN,
+    Reason.UNSURE_FOREIGN,
+    Reason.PERSON_FOREIGN,
+    Reason.PERSON_ACCEPTED_FOREIGN,
+})  # fmt: skip
+"""Reasons for leaving out an image that is, or may be, foreign."""
+
+
 @dataclass(frozen=True)
 class PlannedImage:
-    """One image: ``label`` is the one it gets ("" for none), ``given`` the one it had, ``why`` a few words."""
+    """One image: ``label`` is the one it gets ("" for none), ``given`` the one it had."""
 
     id: str
     path: str
     given: str
     label: str
     action: Action
-    why: str
+    reason: Reason
+    detail: str = ""
+    """What fills the gap in the words of the reason, if they have one."""
+
+    @property
+    def why(self) -> str:
+        """The reason in a few words."""
+        return self.reason.value.format(self.detail)
 
 
 @dataclass(frozen=True)
@@ -72,7 +114,7 @@ class CorrectionPlan:
     @property
     def foreign_left_out(self) -> int:
         """Number of images that are left out because they are, or may be, foreign."""
-        return sum(image.action == Action.LEAVE_OUT and "foreign" in image.why for image in self.images)
+        return sum(image.action == Action.LEAVE_OUT and image.reason in FOREIGN_REASONS for image in self.images)
 
     def describe(self) -> str:
         """Return a summary for a person to read before anything is written."""

@@ -1,0 +1,62 @@
+"""What the summary of an audit and its notes say about how it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lond.audit.judge.learn import MODEL, Learned
+from lond.audit.second_look import SecondLook
+from lond.audit.settings import AuditSettings
+from lond.crossfit.beside import Beside
+from lond.layout_map import used_kind
+
+BEYOND_TABLE = (
+    "the labels fit the images so badly that all probabilities are rough, and no image is called foreign; "
+    "check how the labels were made, or give features that fit the images better"
+)
+"""Note on a set whose labels say too little."""
+
+
+def learning_notes(learned: Learned) -> list[str]:
+    """Return what a person should know about how the images were judged."""
+    notes, judgement = [], learned.judgement
+    recall = judgement.evidence.near.recall
+    if recall < 1:
+        notes.append(f"neighbours were searched by cells, which finds about {100 * recall:.1f} % of them")
+    if learned.beside is not None:
+        notes.append(told_probabilities(learned.beside))
+    if judgement.beyond_table:
+        notes.append(BEYOND_TABLE)
+    return notes
+
+
+def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
+    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
+    model = "" if folder is None else f"{folder.name}/{MODEL}"
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
+
+
+def told_probabilities(beside: Beside) -> str:
+    """Return in a sentence what became of given probabilities."""
+    if beside.judged:
+        return "your probabilities fit the labels better than the features do: the images are judged by them"
+    if beside.share > 0:
+        return f"your probabilities count beside the features, with a weight of {100 * beside.share:.0f} %"
+    return "your probabilities add nothing to what the features say, and are not heeded"
+
+
+def probability_facts(beside: Beside) -> dict[str, Any]:
+    """Return what became of given probabilities as plain values; losses are those of the given labels, in nats."""
+    return {
+        "judged_by": "probabilities" if beside.judged else "features",
+        "weight": beside.share,
+        "loss": beside.loss,
+        "features_loss": beside.features_loss,
+    }
+
+
+def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
+    """Return how the map was made and of which features; ``cache`` is None for features of the user's own."""
+    own = "the features that you gave"
+    return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}

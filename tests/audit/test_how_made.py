@@ -1,0 +1,61 @@
+"""What is said about how an audit was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lond.audit.how_made import (
+    BEYOND_TABLE,
+    learning_notes,
+    map_facts,
+    probability_facts,
+    second_look_facts,
+    told_probabilities,
+)
+from lond.audit.settings import AuditSettings
+
+
+def learned(recall: float = 1.0, beside: Any = None, beyond: bool = False) -> Any:
+    evidence = SimpleNamespace(near=SimpleNamespace(recall=recall))
+    return SimpleNamespace(judgement=SimpleNamespace(evidence=evidence, beyond_table=beyond), beside=beside)
+
+
+def beside(judged: bool = False, share: float = 0.0) -> Any:
+    return SimpleNamespace(judged=judged, share=share, loss=0.5, features_loss=0.25)
+
+
+def test_notes_name_what_was_unusual_in_this_order() -> None:
+    assert learning_notes(learned()) == []
+    searched, heeded, rough = learning_notes(learned(0.987, beside(share=0.4), beyond=True))
+    assert searched == "neighbours were searched by cells, which finds about 98.7 % of them"
+    assert heeded == "your probabilities count beside the features, with a weight of 40 %"
+    assert rough == BEYOND_TABLE
+
+
+@pytest.mark.parametrize(
+    ("judged", "share", "words"),
+    [(True, 0.4, "judged by them"), (False, 0.4, "count beside the features"), (False, 0.0, "add nothing")],
+)
+def test_what_became_of_given_probabilities(judged: bool, share: float, words: str) -> None:
+    assert words in told_probabilities(beside(judged, share))
+    by = "probabilities" if judged else "features"
+    assert probability_facts(beside(judged, share)) == {
+        "judged_by": by, "weight": share, "loss": 0.5, "features_loss": 0.25,
+    }  # fmt: skip
+
+
+def test_a_second_look_names_its_model_if_one_is_trained() -> None:
+    look: Any = SimpleNamespace(decided=5, taught=3, key="k")
+    facts = {"decided": 5, "taught": 3, "key": "k"}
+    assert second_look_facts(look, None) == facts | {"model": ""}
+    assert second_look_facts(look, Path("heads/second-look-k")) == facts | {"model": "second-look-k/model"}
+
+
+def test_a_map_names_its_kind_and_its_features() -> None:
+    settings = AuditSettings(map="pca")
+    assert map_facts(settings, "") == {"kind": "pca", "space": "the features of the frozen network"}
+    assert map_facts(settings, None) == {"kind": "pca", "space": "the features that you gave"}
