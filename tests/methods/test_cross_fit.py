@@ -125,6 +125,30 @@ def test_step_is_cross_entropy_with_the_targets() -> None:
         assert value == pytest.approx(-sum(t * x for t, x in zip(targets, row, strict=True)), abs=1e-5)
 
 
+def test_images_are_learned_from_both_views_unless_told_otherwise() -> None:
+    samples = tiny_samples(20)
+    for strong, views in ((True, ("weak", "strong")), (False, ("weak",))):
+        settings = CrossFitSettings(warmup_epochs=0, strong_views=strong)
+        method = tiny_method(samples, "cross-fit", settings).eval()
+        assert isinstance(method, CrossFit)
+        (phase,) = method.before_epoch(0, survey_of(method, samples))
+        assert phase.streams["all"].views == views
+        batch = first_batches(samples, phase, 8)["all"]
+        terms = method.step(phase.name, {"all": batch}, Clock(0), torch.Generator())
+        assert list(terms) == ["targets", "strong_targets"][: len(views)]
+        for term, view in zip(terms.values(), batch.views, strict=True):
+            with torch.no_grad():
+                logs = method.net(view)[1].log_softmax(dim=1)
+            expected = -(method.targets[batch.indices] * logs).sum(dim=1)
+            assert torch.allclose(term.values, expected, atol=1e-5)
+
+
+def test_features_are_learned_from_one_view() -> None:
+    method, survey = on_features(clouds(), strong_views=True)
+    (phase,) = method.before_epoch(0, survey)
+    assert phase.streams["all"].views == ("weak",)
+
+
 def test_the_warm_up_learns_given_labels() -> None:
     samples = tiny_samples(20)
     method = tiny_method(samples, "cross-fit").eval()

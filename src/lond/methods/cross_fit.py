@@ -44,6 +44,8 @@ class CrossFitSettings(ClassifierSettings):
     """Share of the noise model in what is judged; the rest is the judgement, fitted on many kinds of noise."""
     sharpening: float = 2.0
     """Power to which targets are raised: clear ones become clearer, flat ones those of foreign images (1 = none)."""
+    strong_views: bool = True
+    """On images: whether targets are learned from strongly changed views as well."""
     teacher_memory: float = 0.99
     """How much the averaged network, which predicts, keeps of itself at each step."""
 
@@ -134,7 +136,8 @@ class CrossFit(Method):
         self.targets = sharpened(believed, self.settings.sharpening)
         everyone = torch.arange(len(self.labels))
         name = "judged" if warming_up else "own opinion"
-        return [Phase(name, {"all": Stream(everyone, ("weak",))}, lead=len(everyone))]
+        views = ("weak", "strong") if self.settings.strong_views and not self.on_features else ("weak",)
+        return [Phase(name, {"all": Stream(everyone, views)}, lead=len(everyone))]
 
     def told(self, opinion: Opinion) -> None:
         """Learn from features whose labels were judged before, by this opinion of all of them."""
@@ -167,13 +170,19 @@ class CrossFit(Method):
     # Once a step
 
     def step(self, phase: str, batches: dict[str, Batch], clock: Clock, random: torch.Generator) -> dict[str, Term]:
-        """Return cross-entropy of the given labels in a warm-up, else of the targets."""
+        """Return cross-entropy of the given labels in a warm-up, else of the targets, for each view a term."""
         batch = batches["all"]
-        logits = self.net(batch.views[0])[1].float()
         if phase == "warm-up":
+            logits = self.net(batch.views[0])[1].float()
             return {"cross_entropy": Term(F.cross_entropy(logits, batch.labels, reduction="none"))}
-        targets = self.targets[batch.indices.to(self.targets.device)].to(logits.device)
-        return {"targets": Term(-(targets * F.log_softmax(logits, dim=1)).sum(dim=1))}
+        targets = self.targets[batch.indices.to(self.targets.device)]
+        names = ("targets", "strong_targets")[: len(batch.views)]
+        return {name: Term(self._missed(view, targets)) for name, view in zip(names, batch.views, strict=True)}
+
+    def _missed(self, images: Tensor, targets: Tensor) -> Tensor:
+        """Return the cross-entropy of targets ``(B, C + 1)``, ``(B,)``."""
+        logits = self.net(images)[1].float()
+        return -(targets.to(logits.device) * F.log_softmax(logits, dim=1)).sum(dim=1)
 
     def after_step(self) -> None:
         """Move the averaged network."""
