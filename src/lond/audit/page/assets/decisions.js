@@ -65,7 +65,7 @@ function decisionText(row) {
   const parts = [];
   switch (decisions[row]) {
     case ACCEPT: parts.push(`accepted: ${proposal(row)}`); break;
-    case REJECT: parts.push(`rejected: stays ${labelName(given[row])}`); break;
+    case REJECT: parts.push(`not sure: stays ${labelName(given[row])}`); break;
     case RELABEL: parts.push(`relabelled: ${labelName(chosen[row])}`); break;
     case MARK_FOREIGN: parts.push("marked foreign"); break;
     case KEEP: parts.push(`label kept: ${labelName(given[row])}`); break;

@@ -36,15 +36,15 @@ function verdictCards() {
   return [strip, cards];
 }
 
-// A rejected verdict still counts as what the audit says, so the cards tell how many of theirs were rejected.
-function showRejected() {
-  const rejected = new Uint32Array(verdictNames.length);
-  for (let row = 0; row < N; row += 1) if (decisions[row] === REJECT) rejected[verdict[row]] += 1;
+// A verdict that a person was not sure of still counts as what the audit says, so the cards tell how many these are.
+function showUnsure() {
+  const unsure = new Uint32Array(verdictNames.length);
+  for (let row = 0; row < N; row += 1) if (decisions[row] === REJECT) unsure[verdict[row]] += 1;
   for (const card of document.querySelectorAll(".card")) {
-    const images = rejected[verdictNames.indexOf(card.dataset.verdict)];
+    const images = unsure[verdictNames.indexOf(card.dataset.verdict)];
     const note = card.querySelector(".card-note");
     note.hidden = !images;
-    note.textContent = images ? `${number.format(images)} rejected by you: ${images === 1 ? "stays as it is" : "stay as they are"}` : "";
+    note.textContent = images ? `${number.format(images)} marked not sure by you: ${images === 1 ? "stays as it is" : "stay as they are"}` : "";
   }
 }
 
@@ -163,8 +163,8 @@ function setUpOverview() {
     textList("Problems", "Rows that could not be used.", problems),
     textList("Leaks", "The same picture in sets that should be apart.", asList(summary.leaks).map(plain)),
   ].filter(Boolean));
-  showRejected();
-  on("decided", showRejected);
+  showUnsure();
+  on("decided", showUnsure);
 }
 
 function aboutLines() {
@@ -178,7 +178,7 @@ function aboutLines() {
     "Every percentage on a card is the chance of the word before it: of the verdict, or of the suggested label. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
     `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
-    "Keep label says that the given label is right, and counts as truth when the set is judged again. Reject says that you are not sure: the image stays as it is, and teaches nothing.",
+    "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",
     ...(hasDecidedBefore ? ["This is a second look: decisions that you had made before are kept and marked, and the other images were judged again with what they taught."] : []),
     "To judge again with your decisions, download them and run lond audit with --decisions decisions.csv.",
     "Decisions are kept in this browser under a fingerprint of the table. They leave it only when you download them.",

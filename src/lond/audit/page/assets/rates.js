@@ -45,7 +45,7 @@ const amongWords = (among) => (among.includes("known") ? ["among ", term("known"
 // Audits of version 0.1 have no chances, so their limits are no shares.
 function limitsOfVerdicts() {
   if (scores.p_value.some(Number.isFinite)) return "Verdicts name the images that pass a limit.";
-  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(summary.threshold ?? 0.65)}. Mislabelled: the probability that the label is wrong exceeds ${percent(summary.wrong_threshold ?? 0.45)}, given that the image is not foreign.`;
+  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(FOREIGN_FROM)}. Mislabelled: the probability that the label is wrong exceeds ${percent(WRONG_FROM)}, given that the image is not foreign.`;
 }
 
 function rateSection() {

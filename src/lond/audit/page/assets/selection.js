@@ -135,10 +135,10 @@ function setUpDrag() {
 }
 
 const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier";
-const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Reject", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
+const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Not sure", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
-  const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code));
+  const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code), "Other…");
   $("selection-actions").replaceChildren(
     ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
       "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: code === ACCEPT ? LIKELIEST_MEANS : MEANINGS[code], onclick: () => decideSelected(code),
