@@ -140,6 +140,7 @@ function show(text, limit = 160) {
 }
 const labelName = (code, limit = 60) => (code === NONE ? "no label" : show(labels[code], limit));
 const nameOf = (reference) => (reference < N ? idOf(reference) : columns.strangers[reference - N]);
+const folderName = (row) => show(pathOf(row).split(/[/\\]/).slice(-2, -1)[0] ?? "", 60);
 const fileName = (row) => show(pathOf(row).split(/[/\\]/).pop() || pathOf(row), 80);
 
 // An element; texts are only ever set as text.

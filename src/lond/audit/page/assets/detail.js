@@ -120,7 +120,7 @@ function renderDetail() {
   const place = placeOfRow[row];
   detail.replaceChildren(
     make("div", { class: "sheet-head" },
-      make("h2", { text: fileName(row), dir: "auto", tabindex: "-1" }),
+      make("h2", { dir: "auto", tabindex: "-1", title: show(pathOf(row), 400) }, folderName(row) ? make("span", { class: "folder", text: `${folderName(row)}/` }) : null, make("span", { text: fileName(row) })),
       make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
     make("div", { class: "look" }, thumbnail(row, 320)),

@@ -290,6 +290,7 @@ function setUpGallery() {
     if (filter.decision) {
       const top = gallery.scrollTop;
       const at = state.current === NONE ? NONE : placeOfRow[state.current];
+      const focused = gallery.contains(document.activeElement) && document.activeElement !== gallery;
       refresh();
       if (state.current !== NONE && placeOfRow[state.current] === NONE && state.view.length) {
         state.current = state.view[Math.min(Math.max(at, 0), state.view.length - 1)];
@@ -297,6 +298,7 @@ function setUpGallery() {
       }
       gallery.scrollTop = top;
       renderGallery();
+      if (focused) focusCurrent();
     }
     tiles.forEach(updateTile);
   });

@@ -19,6 +19,7 @@ function openTab(tab) {
   const working = tab === "review" || tab === "map";
   $("workspace").hidden = !working;
   hideExplanation();
+  hideToast();
   $("sort-field").hidden = $("group-field").hidden = tab === "map";
   $("colour-field").hidden = tab !== "map" || !points;
   $("tip").hidden = true;
