@@ -38,8 +38,8 @@ function tipFor(row, event) {
   if (tip.row !== row) {
     const [from, to] = change(row);
     tip.replaceChildren(thumbnail(row, 96), make("span", {},
-      make("b", { dir: "auto", text: to ? `${from} → ${to}` : from }),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), `${verdictOf(row)} · ${strength(row)}`),
+      make("b", { dir: "auto", text: `${to ? `${from} → ${to}` : from}${Number.isFinite(chanceOfChange(row)) ? ` ${sure(chanceOfChange(row))}` : ""}` }),
+      make("span", { class: "facts" }, markOf(verdictOf(row)), [verdictOf(row), isJudgedByP(row) ? strength(row) : toldInWords(row)].filter(Boolean).join(" · ")),
       make("small", { dir: "auto", text: fileName(row) })));
     tip.row = row;
   }
