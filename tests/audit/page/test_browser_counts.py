@@ -47,6 +47,10 @@ def test_the_tally_of_decisions_adds_up_by_what_becomes_of_the_images(visit: Any
         "You have decided on 6 images (5 doubts and 1 other): "
         "1 took the suggestion, 2 label kept, 2 foreign, 1 not sure (left as is)."
     )
+    seen.page.keyboard.press("Escape")
+    for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("reject", 1)):
+        seen.page.select_option("#filter-decision", word)
+        assert seen.text("#shown").startswith(f"{images} of "), word
 
 
 def test_the_count_of_doubts_tells_its_parts(visit: Any, usual: Path) -> None:

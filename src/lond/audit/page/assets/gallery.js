@@ -182,7 +182,7 @@ function updateTile(tile) {
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
   main.setAttribute("aria-label", tileLabel(row));
-  tile.querySelector(".stamp").textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
+  tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
 function rebuildGallery() {

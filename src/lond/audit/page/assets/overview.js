@@ -175,7 +175,7 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because those that most need a look come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "Every percentage on a card is the chance of the word before it: of the verdict, or of the suggested label. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
+    "The bold line of a card is the likeliest answer, and every percentage on it is the chance of the words before it. Where that answer is not the verdict's, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
     `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
     "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",

@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image says"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
