@@ -206,7 +206,7 @@ function setUpDialogs() {
   // A click beside a dialog closes it.
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-    dialog.addEventListener("close", () => placeToast());
+    dialog.addEventListener("close", () => { if (dialog.contains($("toast"))) document.body.append($("toast")); });
   }
 }
 
