@@ -148,9 +148,11 @@ class Audit(AuditContents):
         paths = [*self._write_table(folder), folder / SUMMARY]
         write_json(paths[-1], writable(self.summary))
         commands = next_commands(str(folder), self.summary.get("source"))
-        root = address_of_pictures(self.summary.get("source"), self.table.path)
+        source = self.summary.get("source")
         page = ReviewPage(
-            self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands, root
+            *(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands),
+            root=address_of_pictures(source, self.table.path),
+            folder=folder_of_source(source),
         )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]

@@ -125,7 +125,10 @@ class SavedPage:
         """Return a function that gives the small picture of a row of the table, or None."""
         sprites = self.payload["sprites"]
         slots, sizes = _numbers(sprites["slots"]), _numbers(sprites["sizes"]).reshape(-1, 2)
-        side, columns, firsts = int(sprites["side"]), int(sprites["columns"]), list(sprites["firsts"])
+        columns, firsts = int(sprites["columns"]), list(sprites["firsts"])
+        # Pages of older versions have no margins around their pictures.
+        margin = int(sprites.get("margin", 0))
+        pitch = int(sprites["side"]) + 2 * margin
 
         def thumbnail(place: int) -> Image.Image | None:
             slot = int(slots[self.rows[place]]) if self.rows[place] >= 0 else -1
@@ -134,7 +137,8 @@ class SavedPage:
             number = bisect.bisect_right(firsts, slot) - 1
             down, right = divmod(slot - firsts[number], columns)
             width, height = sizes[self.rows[place]].tolist()
-            return self._sheet(number).crop((right * side, down * side, right * side + width, down * side + height))
+            left, top = right * pitch + margin, down * pitch + margin
+            return self._sheet(number).crop((left, top, left + width, top + height))
 
         return thumbnail
 

@@ -1,4 +1,4 @@
-"""Counts and chances that must fit together on the page: rejected verdicts, and images without a label."""
+"""Counts and chances that must fit together on the page: skipped images, and images without a label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from audit.page.test_browser_choices import few
 pytestmark = pytest.mark.slow
 
 
-def test_rejected_verdicts_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: Path) -> None:
+def test_skipped_images_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: Path) -> None:
     page = make_page(80)
     wrong = [row for row, verdict in enumerate(page.table.verdict) if verdict == "mislabelled"][:2]
     words = tuple("reject" if row in wrong else "" for row in range(80))
@@ -23,24 +23,42 @@ def test_rejected_verdicts_of_an_earlier_look_are_told_apart(visit: Any, tmp_pat
     card = '.card[data-verdict="mislabelled"]'
     assert seen.text(f"{card} .card-number") == str(page.table.verdict.count("mislabelled"))
     assert seen.text("#subtitle").endswith("second look")
-    assert seen.text(f"{card} .card-note") == "2 rejected by you: stay as they are"
+    assert seen.text(f"{card} .card-note") == "2 marked not sure by you: stay as they are"
     assert not seen.page.is_visible('.card[data-verdict="clean"] .card-note')
     seen.page.click("#open-decisions")
-    assert seen.text("#decisions-text") == "You have decided on 2 images: 2 rejected (not sure; left as is)."
+    assert seen.text("#decisions-text") == "You have decided on 2 images: 2 not sure (left as is)."
     seen.page.click("#clear")
     assert not seen.page.is_visible(f"{card} .card-note")
     assert seen.text("#progress-text").startswith("0 of")
 
 
-def test_the_tally_of_decisions_adds_up(visit: Any, usual: Path) -> None:
+def test_the_tally_of_decisions_adds_up_by_what_becomes_of_the_images(visit: Any, usual: Path) -> None:
     seen = visit(usual)
-    for place, key in enumerate("argfa"):
-        seen.choose(place)
-        seen.page.keyboard.press(key)
+    seen.page.click("#show-all")
+    seen.page.select_option("#sort", "surest")
+    for verdict, keys in (("mislabelled", "srf"), ("foreign", "ag"), ("clean", "a")):
+        seen.page.locator("#chips .chip", has_text=verdict).click()
+        for place, key in enumerate(keys):
+            seen.choose(place)
+            seen.page.keyboard.press(key)
+        seen.page.locator("#chips .chip", has_text=verdict).click()
     seen.page.click("#open-decisions")
     assert seen.text("#decisions-text") == (
-        "You have decided on 5 images: 2 accepted, 1 label kept, 1 marked foreign, 1 rejected (not sure; left as is)."
+        "You have decided on 6 images (5 doubts and 1 other): "
+        "1 took the suggestion, 2 label kept, 2 foreign, 1 not sure (left as is)."
     )
+    seen.page.keyboard.press("Escape")
+    for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("reject", 1)):
+        seen.page.select_option("#filter-decision", word)
+        assert seen.text("#shown").startswith(f"{images} of "), word
+
+
+def test_the_count_of_doubts_tells_its_parts(visit: Any, usual: Path) -> None:
+    seen = visit(usual)
+    seen.page.hover("#progress-text .term")
+    parts = seen.text("#explanation").split(": ")[1].split(".")[0].split(" + ")
+    total = sum(int(part.split(" ")[0]) for part in parts)
+    assert seen.text("#progress-text") == f"0 of {total} doubts decided" and "unsure" in parts[-1]
 
 
 def test_an_image_without_a_label_has_no_chance_of_a_wrong_one(visit: Any, tmp_path: Path) -> None:
@@ -51,8 +69,8 @@ def test_an_image_without_a_label_has_no_chance_of_a_wrong_one(visit: Any, tmp_p
     seen.page.click("#show-all")
     tile = next(place for place, label in enumerate(seen.tiles()) if "unlabelled" in label)
     card = f'.tile[aria-posinset="{tile + 1}"]'
-    assert " ".join(seen.text(f"{card} .labels").split()) == "no label → cat 30 %"
-    assert " ".join(seen.text(f"{card} .facts").split()) == "✚ unlabelled"
+    assert " ".join(seen.text(f"{card} .labels").split()) == "no label → foreign 63 %"
+    assert " ".join(seen.text(f"{card} .facts").split()) == "✚ or cat 30 %"
     seen.choose(tile)
     assert "Label wrong" not in seen.text("#detail") and "Foreign score 63.0 %" in seen.text("#detail .chances")
 

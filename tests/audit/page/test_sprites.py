@@ -9,7 +9,7 @@ import pytest
 from audit.page.page_samples import make_thumbnail, numbers
 from PIL import Image
 
-from lond.audit.page.sprites import COLUMNS, make_sprites, no_sprites
+from lond.audit.page.sprites import COLUMNS, MARGIN, make_sprites, no_sprites
 from lond.errors import DataError
 
 
@@ -35,7 +35,23 @@ def test_sheets_are_filled_in_the_order_asked_for() -> None:
     assert [int(sprites.slots[row]) for row in order] == list(range(rows))
     assert sprites.firsts == [0, COLUMNS**2, 2 * COLUMNS**2]
     sizes = [Image.open(io.BytesIO(sheet)).size for sheet in sprites.sheets]
-    assert sizes == [(32 * COLUMNS, 32 * COLUMNS)] * 2 + [(3 * 32, 32)]
+    pitch = 32 + 2 * MARGIN
+    assert sizes == [(pitch * COLUMNS, pitch * COLUMNS)] * 2 + [(3 * pitch, pitch)]
+
+
+def test_pictures_do_not_show_their_neighbours() -> None:
+    """Beside black ones, grey pictures stay grey to the edge, of whatever shape they are."""
+    shapes = ((64, 64), (64, 40), (33, 64), (64, 64))
+    colours = ((120, 130, 110), (0, 0, 0), (120, 130, 110), (255, 0, 0))
+    pictures = [Image.new("RGB", shape, colour) for shape, colour in zip(shapes, colours, strict=True)]
+    sprites = make_sprites(range(40), lambda row: pictures[row % 4], budget=10**6)
+    sheet = np.asarray(Image.open(io.BytesIO(sprites.sheets[0])).convert("RGB"), dtype=int)
+    pitch = sprites.side + 2 * MARGIN
+    for row in range(40):
+        top, left = (MARGIN + pitch * at for at in divmod(row, COLUMNS))
+        width, height = sprites.sizes[row].tolist()
+        cut = sheet[top : top + height, left : left + width]
+        assert abs(cut - cut[height // 2, width // 2]).max() <= 4, row
 
 
 def test_where_not_all_fit_the_first_of_the_order_get_a_thumbnail() -> None:
@@ -57,7 +73,7 @@ def test_large_thumbnails_have_a_smaller_budget(monkeypatch: pytest.MonkeyPatch)
     def noise(row: int) -> Image.Image:
         return Image.fromarray(np.random.default_rng(row).integers(0, 256, (200, 200, 3), dtype=np.uint8))
 
-    monkeypatch.setattr("lond.audit.page.sprites.LARGE_BUDGET", 200_000)
+    monkeypatch.setattr("lond.audit.page.sprites.LARGE_BUDGET", 240_000)
     sides = [make_sprites(range(count), noise, budget=10**7).side for count in (6, 12, 40)]
     assert sides == [192, 128, 96]
 

@@ -100,7 +100,8 @@ def test_thumbnails_are_found_in_their_sheets(tmp_path: Path) -> None:
             continue
         sheet = int(np.searchsorted(described["firsts"], slots[row], side="right")) - 1
         line, column = divmod(int(slots[row]) - described["firsts"][sheet], described["columns"])
-        left, top, (width, height) = column * described["side"], line * described["side"], sizes[row].tolist()
+        margin, (width, height) = described["margin"], sizes[row].tolist()
+        left, top = (margin + at * (described["side"] + 2 * margin) for at in (column, line))
         assert (width, height) == original.size
         cut = pictures[sheet].convert("RGB").crop((left, top, left + width, top + height))
         assert np.abs(np.asarray(cut, dtype=float) - np.asarray(original, dtype=float)).mean() < 8
@@ -111,7 +112,7 @@ def noisy(row: int) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-@pytest.mark.parametrize(("budget", "side"), [(3_000_000, 96), (1_200_000, 64), (600_000, 48), (360_000, 32)])
+@pytest.mark.parametrize(("budget", "side"), [(3_000_000, 96), (1_200_000, 64), (700_000, 48), (420_000, 32)])
 def test_side_is_the_largest_that_fits(budget: int, side: int, tmp_path: Path) -> None:
     page = replace(make_page(260), thumbnails=noisy)
     size = write_page(tmp_path / "page.html", page, max_bytes=budget)

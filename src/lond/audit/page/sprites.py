@@ -15,7 +15,10 @@ from lond.audit.page.columns import array_column
 from lond.errors import DataError
 
 SIDES = (192, 128, 96, 64, 48, 32)
-"""Longest sides of a thumbnail that are tried, in pixels; multiples of a codec's block, so that cells do not blend."""
+"""Longest sides of a thumbnail that are tried, in pixels; multiples of a codec's block."""
+
+MARGIN = 8
+"""Pixels around each thumbnail in which its edges are repeated: as far as codecs blend neighbours, half a block."""
 
 USUAL_SIDE = 96
 LARGE_BUDGET = 30_000_000
@@ -56,6 +59,7 @@ class Sprites:
         """Return what the page's script must know to cut a thumbnail out of its sheet."""
         return {
             "side": self.side,
+            "margin": MARGIN,
             "columns": COLUMNS,
             "mime": f"image/{_codec().lower()}",
             "firsts": self.firsts,
@@ -170,15 +174,22 @@ def _shrunk(picture: Image.Image, side: int) -> Image.Image:
 
 
 def _encode(pictures: Sequence[Image.Image], side: int) -> bytes:
-    rows = -(-len(pictures) // COLUMNS)
-    sheet = Image.new("RGB", (side * min(COLUMNS, len(pictures)), side * rows), (128, 128, 128))
+    rows, pitch = -(-len(pictures) // COLUMNS), side + 2 * MARGIN
+    sheet = Image.new("RGB", (pitch * min(COLUMNS, len(pictures)), pitch * rows), (128, 128, 128))
     for place, picture in enumerate(pictures):
-        sheet.paste(picture, (side * (place % COLUMNS), side * (place // COLUMNS)))
+        sheet.paste(_padded(picture, pitch), (pitch * (place % COLUMNS), pitch * (place // COLUMNS)))
     file = io.BytesIO()
     codec = _codec()
     options: dict[str, Any] = {"method": 3} if codec == "WEBP" else {"optimize": True}
     sheet.save(file, codec, quality=_QUALITY[side], **options)
     return file.getvalue()
+
+
+def _padded(picture: Image.Image, pitch: int) -> Image.Image:
+    """Return a square with a picture in it, whose edges are repeated on all sides."""
+    width, height = picture.size
+    rest = ((MARGIN, pitch - MARGIN - height), (MARGIN, pitch - MARGIN - width), (0, 0))
+    return Image.fromarray(np.pad(np.asarray(picture), rest, mode="edge"))
 
 
 def _codec() -> str:

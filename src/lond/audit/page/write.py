@@ -12,6 +12,7 @@ from typing import Any
 from PIL import Image
 
 from lond.audit.page.columns import encode_columns, encode_positions, need_order, plain_json, table_key
+from lond.audit.page.copy_files import facts_of_copies
 from lond.audit.page.sprites import SIDES, Sprites, make_sprites, no_sprites
 from lond.audit.table import AuditTable
 from lond.errors import DataError
@@ -22,9 +23,9 @@ ROOM = "lond.audit.page"
 """Package with the page's assets."""
 
 SCRIPTS = (
-    "core", "glossary", "sprites", "decisions", "csv", "groups", "kept_view", "filters", "gallery", "label_choice",
-    "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map", "rates", "histogram", "overview",
-    "page",
+    "core", "glossary", "sprites", "decisions", "answers", "csv", "groups", "kept_view", "filters", "gallery",
+    "label_choice", "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map", "rates",
+    "histogram", "overview", "page",
 )  # fmt: skip
 """Parts of the page's script, in the order in which they build on each other."""
 
@@ -55,6 +56,8 @@ class ReviewPage:
     """What to run with decisions."""
     root: str = ""
     """Address of the folder that the table's paths start from (``file:///...``), for links to pictures; "": none."""
+    folder: Path | None = None
+    """The same folder on this disk, to look at the files of copies; None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def _payload(page: ReviewPage, max_bytes: int) -> dict[str, Any]:
         "summary": page.summary,
         "commands": list(page.commands),
         "root": page.root,
+        "files": facts_of_copies(page.table, page.folder),
         "bounds": {"bytes": max_bytes, "sides": list(SIDES)},
     }
 

@@ -25,14 +25,25 @@ function kindOfGroup(rows) {
 // Of two images, one that is not the same leaves none that is.
 const partOf = (rows, row) => (rows.length === 2 ? rows : [row]);
 
+// Size and format of a file, to tell which copy is the better one; "" where the files were not at hand.
+const fileFacts = payload.files || {};
+function factsOf(row) {
+  const [width, height, bytes, format] = fileFacts[row] || [];
+  if (!width) return "";
+  const size = bytes < 1e6 ? `${number.format(Math.max(1, Math.round(bytes / 1e3)))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${width} × ${height} · ${show(format, 12)} · ${size}`;
+}
+
 function memberOf(rows, row) {
   const exact = rows.some((other) => other !== row && isExactCopy(other) && duplicateOf[other] === row) || isExactCopy(row);
   const about = `${fileName(row)}, ${labelName(given[row])}, ${verdictOf(row)}, ${decisionText(row)}`;
   return make("li", { class: "member", "data-apart": String(apart[row] > 0) },
-    make("button", { class: "show-image", "aria-label": `Open ${about}`, title: about, onclick: () => { select(row, { open: true }); openTab("review"); $("tab-review").focus(); } }, thumbnail(row, 132)),
+    make("button", { class: "show-image", "aria-label": `Open ${about}`, title: about, onclick: () => { select(row, { open: true }); openTab("review"); $("tab-review").focus(); } }, thumbnail(row, 156)),
     make("b", { class: "member-label", dir: "auto", title: labelName(given[row], 200), text: labelName(given[row]) }),
     make("span", { class: "member-name", dir: "auto", title: show(pathOf(row), 400), text: fileName(row) }),
-    make("span", { class: "member-state", text: decisionText(row) }),
+    factsOf(row) ? make("span", { class: "member-facts", text: factsOf(row) }) : null,
+    // Under one label there is nothing that must be decided.
+    labelsDiffer(rows) || isDecided(row) ? make("span", { class: "member-state", text: decisionText(row) }) : null,
     exact ? term("Exact copy") : make("button", {
       "aria-pressed": String(apart[row] > 0), "data-apart-of": row, text: "Not the same",
       title: "It is another picture: it counts as a picture of its own",
@@ -97,7 +108,7 @@ function setUpCopies() {
   kind.addEventListener("change", () => { copiesShown = COPIES_AT_ONCE; renderCopies(); });
   panel.append(
     make("section", { class: "block" }, make("h2", { text: "Copies" }),
-      make("p", { class: "lead" }, "Images of one group are taken for the same picture, as an ", term("exact copy"), " or a ", term("near copy"), ". Say where that is wrong, and which label is right."),
+      make("p", { class: "lead" }, "Images of one group are taken for the same picture, as an ", term("exact copy"), " or a ", term("near copy"), ". Say where that is wrong, and which label is right. To keep one image of each group in the corrected set, run ", make("code", { text: "lond apply" }), " with ", make("code", { text: "--drop-copies" }), "."),
       make("div", { class: "copies-bar" }, make("p", { id: "copies-count", role: "status" }), make("label", { class: "inline" }, "Show", kind))),
     make("div", { id: "copies-list" }),
     make("button", { id: "copies-more", text: "Show more groups", hidden: true, onclick: () => { copiesShown += COPIES_AT_ONCE; renderCopies(); } }));

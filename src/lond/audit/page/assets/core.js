@@ -77,11 +77,21 @@ const number = new Intl.NumberFormat("en-GB");
 const count = (value, one, many = `${one}s`) => `${number.format(value)} ${value === 1 ? one : many}`;
 const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–");
 const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
-// Never round up to certainty.
-const sure = (share) => (Number.isFinite(share) ? `${Math.min(share < 1 ? 99.9 : 100, 100 * share).toFixed(1)} %` : "–");
-
+// Limits between verdicts; those of version 0.1 are no chances, and none is reached by rounding.
+const FOREIGN_FROM = summary.threshold ?? 0.65;
+const WRONG_FROM = summary.wrong_threshold ?? 0.45;
+const UNSURE_BELOW = 0.5;
+// A chance in percent; rounding takes it neither to certainty nor to a limit that it does not reach.
+function chanceText(share, digits) {
+  if (!Number.isFinite(share)) return "–";
+  if (share >= 1) return `${(100).toFixed(digits)} %`;
+  const unit = 10 ** digits;
+  const passes = [UNSURE_BELOW, FOREIGN_FROM, 1].some((limit) => share < Math.fround(limit) && Math.round(100 * unit * share) >= 100 * unit * limit);
+  return `${((passes ? Math.floor : Math.round)(100 * unit * share) / unit).toFixed(digits)} %`;
+}
+const sure = (share) => chanceText(share, 1);
 // The same in as few letters as a card has room for.
-const sureInShort = (share) => (Number.isFinite(share) ? `${share < 1 ? Math.min(99, Math.round(100 * share)) : 100} %` : "–");
+const sureInShort = (share) => chanceText(share, 0);
 
 // Audits of version 0.1 have p-values: no probability of being foreign, so never shown as a share of sureness.
 const twoDigits = (value) => Number(value.toPrecision(2));
@@ -103,18 +113,10 @@ function strengthInWords(row) {
 }
 
 // Called clean, because no other verdict is sure enough, and yet likelier not to be.
-const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN && scores.confidence[row] < 0.5 ? 1 : 0));
+const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN && scores.confidence[row] < UNSURE_BELOW ? 1 : 0));
 const unsureCount = isUnsureClean.reduce((sum, isUnsure) => sum + isUnsure, 0);
 // Scores of version 0.1 are no chances.
 const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
-// What such an image may be rather than clean: [words, chance], or null.
-function perhaps(row) {
-  if (!isUnsureClean[row]) return null;
-  const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
-  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps wrong", wrong[row]]]
-    .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
-  return likeliest || ["perhaps clean", confidence[row]];
-}
 // Whether the audit tells chances of this image; without a label there is none that the label is wrong.
 const isJudged = (row) => hasChances(row) && Number.isFinite(scores.foreign_score[row]);
 const isWithoutLabel = (row) => isJudged(row) && given[row] === NONE;
@@ -124,42 +126,8 @@ function chancesOf(row) {
   if (!isJudged(row) || given[row] === NONE || !Number.isFinite(wrong[row])) return null;
   return [Math.max(0, 1 - wrong[row] - foreign[row]), wrong[row], foreign[row]];
 }
-// Called mislabelled, because it is not sure enough to be called foreign, which is likelier.
-const isPerhapsForeign = (row) => { const chances = chancesOf(row); return verdict[row] === MISLABELLED && !decidedBefore(row) && chances !== null && chances[2] > chances[1]; };
-// What a card says besides the labels: words, and the chance that exactly these words are true (null: it has none).
-function told(row) {
-  const found = perhaps(row);
-  const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
-  const chances = chancesOf(row);
-  if (found) return found;
-  // A verdict that is not the likeliest, or likelier wrong than right, says so in its words.
-  if (verdict[row] === MISLABELLED && chances) return isPerhapsForeign(row) ? ["perhaps foreign", chances[2]] : [chances[1] < 0.5 ? "perhaps wrong" : words, chances[1]];
-  return [words, verdict[row] === CLEAN || verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
-}
-const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 // The chance of the suggested label to be the true one; NaN where the verdict is about the given label.
 const chanceOfSuggestion = (row) => ((chancesOf(row) || isWithoutLabel(row)) && verdict[row] !== CLEAN && verdict[row] !== FOREIGN ? scores.sureness[row] : NaN);
-// All chances of an image by name, a line each, as the tip of a card tells them.
-function chancesInWords(row) {
-  const chances = chancesOf(row);
-  const lines = Number.isFinite(chanceOfSuggestion(row)) && suggested[row] !== NONE ? [[`the true label is ${labelName(suggested[row])}`, chanceOfSuggestion(row)]] : [];
-  if (chances) lines.push(["the given label is right", chances[0]], ["the label is wrong (another class)", chances[1]], ["the image is foreign (no class)", chances[2]]);
-  else if (isWithoutLabel(row)) lines.push(["the image is foreign (no class)", scores.foreign_score[row]]);
-  return lines.map(([words, chance]) => `${sure(chance)} chance that ${words}`);
-}
-// Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
-function whyCalled(row) {
-  const chances = chancesOf(row);
-  if (!chances || decidedBefore(row)) return "";
-  const [right, wrong, foreign] = chances;
-  const fromForeign = percent(summary.threshold ?? 0.65);
-  const fromWrong = percent(summary.wrong_threshold ?? 0.45);
-  if (verdict[row] === MISLABELLED && foreign > wrong) return `Foreign is likelier, but is called so only from ${fromForeign} on. Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(wrong / (wrong + right))}, which exceeds ${fromWrong}.`;
-  if (verdict[row] === MISLABELLED && right >= wrong) return `Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(wrong / (wrong + right))}, which exceeds ${fromWrong}.`;
-  if (isUnsureClean[row]) return `Called clean because no other verdict reaches its limit: foreign takes a probability of ${fromForeign}, mislabelled one of ${fromWrong} that the label is wrong, given that the image is not foreign.`;
-  return "";
-}
-
 // Text of strangers, made harmless to look at: what cannot be seen becomes visible, what is too long loses its middle.
 function show(text, limit = 160) {
   let safe = String(text ?? "");
@@ -172,6 +140,7 @@ function show(text, limit = 160) {
 }
 const labelName = (code, limit = 60) => (code === NONE ? "no label" : show(labels[code], limit));
 const nameOf = (reference) => (reference < N ? idOf(reference) : columns.strangers[reference - N]);
+const folderName = (row) => show(pathOf(row).split(/[/\\]/).slice(-2, -1)[0] ?? "", 60);
 const fileName = (row) => show(pathOf(row).split(/[/\\]/).pop() || pathOf(row), 80);
 
 // An element; texts are only ever set as text.

@@ -65,7 +65,7 @@ function decisionText(row) {
   const parts = [];
   switch (decisions[row]) {
     case ACCEPT: parts.push(`accepted: ${proposal(row)}`); break;
-    case REJECT: parts.push(`rejected: stays ${labelName(given[row])}`); break;
+    case REJECT: parts.push(`not sure: stays ${labelName(given[row])}`); break;
     case RELABEL: parts.push(`relabelled: ${labelName(chosen[row])}`); break;
     case MARK_FOREIGN: parts.push("marked foreign"); break;
     case KEEP: parts.push(`label kept: ${labelName(given[row])}`); break;
@@ -193,11 +193,13 @@ function storageFails() {
   $("storage-note").textContent = "This browser does not keep decisions for this page. Download them before you close it.";
 }
 
-// Over an open dialog lies only what is inside it, and only that can be clicked.
+// Over an open dialog lies only what is inside it, and only that can be clicked: there the message stands above the buttons.
 function placeToast() {
-  const room = document.querySelector("dialog[open]") ?? document.body;
+  const dialog = document.querySelector("dialog[open]");
+  const room = dialog?.querySelector("form, .buttons") ?? dialog ?? document.body;
   if ($("toast").parentElement !== room) room.append($("toast"));
 }
+const hideToast = () => $("toast").classList.remove("up");
 
 let toastTimer = 0;
 function say(text, undoable = false) {
@@ -206,7 +208,7 @@ function say(text, undoable = false) {
   $("toast-undo").hidden = !undoable;
   $("toast").classList.add("up");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => $("toast").classList.remove("up"), 4000);
+  toastTimer = setTimeout(hideToast, 4000);
 }
 
 window.addEventListener("pagehide", save);

@@ -33,21 +33,29 @@ function choiceOfLabel(row) {
   return list;
 }
 
-// The likeliest answer stands first and has the key A; the suggestion takes the place that it left.
+// Every answer has its own place; the likeliest one is filled and has the key A besides.
 function actionButtons(row) {
-  const best = codeOfYes[row];
-  const button = (text, code) => make("button", {
-    class: code === best ? (decisions[row] ? "main-choice" : "main-choice solid") : "", "aria-pressed": String(decisions[row] === code), "data-action": CODES[code],
-    "aria-keyshortcuts": code === best ? (best === ACCEPT ? "A S" : `A ${KEY_OF[code]}`) : KEY_OF[code],
-    title: code === ACCEPT && canAccept(row) ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code],
-    onclick: () => decideRow(row, decisions[row] === code ? 0 : code),
-  }, make("span", { text }), make("kbd", { text: code === best ? "A" : KEY_OF[code] }));
-  const suggestion = button(canAccept(row) ? `${best === ACCEPT ? "Accept: " : ""}${effectOfYes(row)}` : "Accept", ACCEPT);
-  const others = [["Reject", REJECT], ["Keep label", KEEP], ["Foreign", MARK_FOREIGN]];
-  const saysTheSame = best !== ACCEPT && (verdict[row] === CLEAN || leaves(row));
+  const now = outcomeOf(row, decisions[row]);
+  const button = (text, code, able = true) => {
+    const isBest = code === bestOf(row) && able;
+    return make("button", {
+      class: isBest ? (decisions[row] ? "likeliest" : "likeliest solid") : "", "aria-pressed": String(now === code), "data-action": CODES[code], disabled: !able,
+      "aria-keyshortcuts": isBest ? `A ${KEY_OF[code]}` : KEY_OF[code],
+      title: `${isBest ? "Likeliest answer. " : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
+      onclick: () => decideRow(row, code),
+    }, make("span", { text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
+  };
+  const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    best === ACCEPT ? suggestion : button(`Likeliest: ${effectOf(row, best)}`, best),
-    ...others.map(([text, code]) => (code !== best ? button(text, code) : saysTheSame ? null : suggestion)), choiceOfLabel(row));
+    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : `→ ${effectOfYes(row)}`, ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
+    button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
+}
+
+// What was decided, and the way back; before that, what the filled button says.
+function decisionLine(row) {
+  const best = canAccept(row) ? `; likeliest: ${effectOf(row, codeOfYes[row])}` : "";
+  return make("div", { class: "decision" }, make("p", { text: isDecided(row) ? decisionText(row) : `undecided${best}` }),
+    decisions[row] ? make("button", { class: "quiet", id: "take-back", "data-action": "clear", "aria-keyshortcuts": "C", title: MEANINGS[0], onclick: () => decideRow(row, 0) }, make("span", { text: "Take back" }), make("kbd", { text: "C" })) : null);
 }
 
 const CHANCES = ["confidence", "foreign_score", "wrong_score"];
@@ -66,12 +74,12 @@ const part = (title, ...content) => make("section", {}, make("h3", { text: title
 
 function verdictLine(row) {
   const [from, to] = change(row);
-  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to ? "from" : "", text: from }));
+  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to && !isContrary(row) ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
-    make("span", { text: isUnsureClean[row] || told(row)[0].startsWith("perhaps") ? toldInWords(row) : styleOf(verdictOf(row)).means }));
+    make("span", { text: verdictInWords(row) }));
   if (isJudgedByP(row)) verdictText.append(make("span", { class: "number", text: strength(row), title: strengthInWords(row) }));
-  if (Number.isFinite(chanceOfSuggestion(row))) labelsLine.append(make("small", { text: ` ${sure(chanceOfSuggestion(row))}`, title: ofWhat(row) }));
+  if (Number.isFinite(chanceOfChange(row))) labelsLine.append(make("small", { text: ` ${sure(chanceOfChange(row))}`, title: isContrary(row) ? "chance of the likeliest answer" : ofWhat(row) }));
   const why = whyCalled(row);
   return [verdictText, labelsLine, ...chanceParts(row), ...(why ? [make("p", { class: "small", text: why })] : [])];
 }
@@ -112,13 +120,13 @@ function renderDetail() {
   const place = placeOfRow[row];
   detail.replaceChildren(
     make("div", { class: "sheet-head" },
-      make("h2", { text: fileName(row), dir: "auto", tabindex: "-1" }),
+      make("h2", { dir: "auto", tabindex: "-1", title: show(pathOf(row), 400) }, folderName(row) ? make("span", { class: "folder", text: `${folderName(row)}/` }) : null, make("span", { text: fileName(row) })),
       make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
     make("div", { class: "look" }, thumbnail(row, 320)),
     pictureLink(row) ?? "",
     actionButtons(row),
-    make("p", { class: "decision", text: decisionText(row) }),
+    decisionLine(row),
     ...verdictLine(row),
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),

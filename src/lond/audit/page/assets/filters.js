@@ -21,7 +21,7 @@ function matches(row, words) {
   if (filter.sureness > 0 && !(scores.sureness[row] >= filter.sureness)) return false;
   if (filter.decision === "undecided" && isDecided(row)) return false;
   if (filter.decision === "decided" && !isDecided(row)) return false;
-  if (CODES.indexOf(filter.decision) > 0 && CODES[decisions[row]] !== filter.decision) return false;
+  if (CODES.indexOf(filter.decision) > 0 && CODES[outcomeOf(row, decisions[row])] !== filter.decision) return false;
   return !words || searchable[row].includes(words);
 }
 
@@ -85,6 +85,15 @@ function inOrder(found, groups) {
   return found.sort((a, b) => groups[a] - groups[b] || (first[a] === first[b] ? equal(a, b) : first[a] - first[b]));
 }
 
+// What the folded filters say of themselves; the doubts, with which the page begins, are not counted as set by the person.
+function activeFilters() {
+  const isStart = START.unsure === filter.unsure && START.verdicts.size === filter.verdicts.size && [...START.verdicts].every((code) => filter.verdicts.has(code));
+  const isSet = [!isStart && (filter.verdicts.size > 0 || filter.unsure), ...["given", "suggested", "decision", "text"].map((name) => filter[name] !== ""), filter.sureness > 0, filter.quality > 0, filter.range !== null];
+  const active = isSet.filter(Boolean).length;
+  const parts = [...(isStart && (START.verdicts.size || START.unsure) ? ["doubts"] : []), ...(active ? [`${active} set`] : [])];
+  return parts.length ? `(${parts.join(", ")})` : "";
+}
+
 function refresh() {
   clearTimeout(searchTimer);
   searchTimer = 0;
@@ -107,8 +116,7 @@ function refresh() {
     else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
   }
   $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
-  const active = filter.verdicts.size + ["given", "suggested", "decision", "text"].filter((name) => filter[name] !== "").length + filter.unsure + (filter.sureness > 0) + (filter.quality > 0) + (filter.range !== null);
-  $("filters-active").textContent = active ? `(${active} active)` : "";
+  $("filters-active").textContent = activeFilters();
   $("open-bulk").disabled = !found.length;
   keepView();
   emit("view");

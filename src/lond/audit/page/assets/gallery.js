@@ -90,14 +90,10 @@ function addHeading(block) {
   return heading;
 }
 
-const change = (row) => {
-  if (proposedLabel(row) !== given[row] || leaves(row)) return [labelName(given[row]), proposal(row)];
-  return [labelName(given[row]), null];
-};
-
 function tileLabel(row) {
   const [from, to] = change(row);
-  const parts = [fileName(row), verdictOf(row), to ? `given ${from}, suggested ${to}` : `given ${from}`];
+  const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
+  if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
   parts.push(...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
@@ -143,14 +139,13 @@ function makeTile(place) {
   const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
   const [fact, chance] = told(row);
   // Every percentage is the chance of the word before it.
-  const suggestion = chanceOfSuggestion(row);
-  const likely = Number.isFinite(suggestion) ? make("span", { class: "number", text: sureInShort(suggestion) }) : null;
+  const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
     make("span", { class: "caption" },
       make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? "from" : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
+        make("bdi", { class: to ? (isContrary(row) ? "" : "from") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
         make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
     make("span", { class: "stamp" }));
@@ -171,7 +166,7 @@ function clickTile(event, row) {
   return select(row, { open: true });
 }
 
-const STAMPS = ["", "✓ accepted", "✕ rejected", "⇄ ", "■ foreign", "= kept"];
+const STAMPS = ["", "✓ accepted", "? not sure", "⇄ ", "■ foreign", "= kept"];
 
 function updateTile(tile) {
   const { row } = tile;
@@ -187,7 +182,7 @@ function updateTile(tile) {
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
   main.setAttribute("aria-label", tileLabel(row));
-  tile.querySelector(".stamp").textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
+  tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
 function rebuildGallery() {
@@ -263,12 +258,13 @@ function moveLine(direction) {
   return moveBy(other.start + Math.min(other.count - 1, start + column) - at);
 }
 
-const DONE_TEXT = ["Decision taken back", "Accepted", "Rejected", "Relabelled", "Marked foreign", "Label kept"];
-const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "Not sure, skip: the image stays as it is, and teaches nothing when the set is judged again", "", "It belongs to no class: leave it out", "The given label is right, and counts as truth when the set is judged again"];
+const DONE_TEXT = ["Decision taken back", "Accepted", "Not sure", "Relabelled", "Marked foreign", "Label kept"];
+const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "Skip: the image stays as it is, and teaches nothing when the set is judged again", "", "It belongs to no class: leave it out", "The given label is right, and counts as truth when the set is judged again"];
 
 function decideRow(row, code, label = NONE) {
   settleFilters();
   if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
+  if (code === KEEP && given[row] === NONE) return say("There is no label to keep: choose one");
   const stays = code === REJECT || code === KEEP || (code === ACCEPT && verdict[row] === CLEAN);
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
   const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;
@@ -294,6 +290,7 @@ function setUpGallery() {
     if (filter.decision) {
       const top = gallery.scrollTop;
       const at = state.current === NONE ? NONE : placeOfRow[state.current];
+      const focused = gallery.contains(document.activeElement) && document.activeElement !== gallery;
       refresh();
       if (state.current !== NONE && placeOfRow[state.current] === NONE && state.view.length) {
         state.current = state.view[Math.min(Math.max(at, 0), state.view.length - 1)];
@@ -301,6 +298,7 @@ function setUpGallery() {
       }
       gallery.scrollTop = top;
       renderGallery();
+      if (focused) focusCurrent();
     }
     tiles.forEach(updateTile);
   });

@@ -14,7 +14,7 @@ const WORDS = {
   known: "Images that belong to one of the classes, whatever their label says.",
   doubts: "Images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %. You may decide on any other image as well.",
   unsure: "Called clean, with a confidence below 50 %.",
-  interval: "With the usual chance of error, 5 %, the true rate lies in this range.",
+  interval: "The true rate lies in this range with 95 % confidence. The range allows for chance, and for how far such estimates were off on sets whose truth is known.",
   "exact copy": "The same file content, or the same pixels.",
   "near copy": "The same picture scaled, compressed or brightened, as far as small pictures, colours and features tell.",
   quality: "Measured on the picture and compared with the rest of the set. It says nothing about the label, and changes no verdict.",

@@ -10,9 +10,9 @@ function labelTyped(typed) {
   return first < 0 ? names.findIndex((name) => name.includes(words)) : first;
 }
 
-function labelChoice(id, name, value, take) {
+function labelChoice(id, name, value, take, text = "Other label…") {
   const list = make("select", { id, "aria-label": name, title: LABEL_HINT, autocomplete: "off" },
-    make("option", { value: "", text: "Other label…" }),
+    make("option", { value: "", text }),
     ...labels.map((_, code) => make("option", { value: code, text: labelName(code) })));
   let typed = "";
   const restore = () => { typed = ""; list.value = value; };

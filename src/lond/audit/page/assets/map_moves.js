@@ -1,14 +1,30 @@
 // Moving over the map, by pointer and by keys.
 
+// Closer than this hardly two points are in sight at once.
+const MOST_ZOOM = Math.max(8, 2 * Math.sqrt(N));
+
 function zoomAt(factor, x, y) {
-  const zoom = Math.min(400, Math.max(0.8, look.zoom * factor));
+  const kept = { ...look };
   const before = fromPixels(x, y);
-  look.zoom = zoom;
+  look.zoom = Math.min(MOST_ZOOM, Math.max(0.8, look.zoom * factor));
   const after = fromPixels(x, y);
   look.x += before.x - after.x;
   look.y += before.y - after.y;
   keepInside();
+  // Into a gap between the points there is nothing to zoom.
+  if (factor > 1 && !isAnyInSight()) Object.assign(look, kept);
+  // The pointer may be over another point now, or over none.
+  $("tip").hidden = true;
   askMap();
+}
+
+function isAnyInSight() {
+  const { width, height } = mapParts.canvas;
+  const scale = scaleOf();
+  const isIn = (value, size) => value >= 0 && value <= size;
+  let found = false;
+  inSight(0, (row) => { found ||= isIn(toX(points[2 * row], scale), width) && isIn(toY(points[2 * row + 1], scale), height); });
+  return found;
 }
 
 function keepInside() {
@@ -22,8 +38,8 @@ function tipFor(row, event) {
   if (tip.row !== row) {
     const [from, to] = change(row);
     tip.replaceChildren(thumbnail(row, 96), make("span", {},
-      make("b", { dir: "auto", text: to ? `${from} → ${to}` : from }),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), `${verdictOf(row)} · ${strength(row)}`),
+      make("b", { dir: "auto", text: `${to ? `${from} → ${to}` : from}${Number.isFinite(chanceOfChange(row)) ? ` ${sure(chanceOfChange(row))}` : ""}` }),
+      make("span", { class: "facts" }, markOf(verdictOf(row)), [verdictOf(row), isJudgedByP(row) ? strength(row) : toldInWords(row)].filter(Boolean).join(" · ")),
       make("small", { dir: "auto", text: fileName(row) })));
     tip.row = row;
   }
@@ -73,6 +89,7 @@ function setUpPointer(canvas) {
     event.preventDefault();
     const at = place(event);
     zoomAt(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), at.x, at.y);
+    tipFor(nearest(at.x, at.y), event);
   }, { passive: false });
 }
 
@@ -80,7 +97,7 @@ function mapKey(event) {
   const { canvas } = mapParts;
   const step = (0.12 * Math.min(canvas.width, canvas.height)) / scaleOf();
   const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  if (moves[event.key]) { look.x += moves[event.key][0] * step; look.y += moves[event.key][1] * step; keepInside(); askMap(); }
+  if (moves[event.key]) { $("tip").hidden = true; look.x += moves[event.key][0] * step; look.y += moves[event.key][1] * step; keepInside(); askMap(); }
   else if (event.key === "+" || event.key === "=") zoomAt(1.4, canvas.width / 2, canvas.height / 2);
   else if (event.key === "-") zoomAt(1 / 1.4, canvas.width / 2, canvas.height / 2);
   else if (event.key === "0") wholeMap();
@@ -89,4 +106,4 @@ function mapKey(event) {
   event.stopPropagation();
 }
 
-function wholeMap() { Object.assign(look, { x: 0.5, y: 0.5, zoom: 1 }); askMap(); }
+function wholeMap() { Object.assign(look, { x: 0.5, y: 0.5, zoom: 1 }); $("tip").hidden = true; askMap(); }

@@ -36,15 +36,15 @@ function verdictCards() {
   return [strip, cards];
 }
 
-// A rejected verdict still counts as what the audit says, so the cards tell how many of theirs were rejected.
-function showRejected() {
-  const rejected = new Uint32Array(verdictNames.length);
-  for (let row = 0; row < N; row += 1) if (decisions[row] === REJECT) rejected[verdict[row]] += 1;
+// A verdict that a person was not sure of still counts as what the audit says, so the cards tell how many these are.
+function showUnsure() {
+  const unsure = new Uint32Array(verdictNames.length);
+  for (let row = 0; row < N; row += 1) if (decisions[row] === REJECT) unsure[verdict[row]] += 1;
   for (const card of document.querySelectorAll(".card")) {
-    const images = rejected[verdictNames.indexOf(card.dataset.verdict)];
+    const images = unsure[verdictNames.indexOf(card.dataset.verdict)];
     const note = card.querySelector(".card-note");
     note.hidden = !images;
-    note.textContent = images ? `${number.format(images)} rejected by you: ${images === 1 ? "stays as it is" : "stay as they are"}` : "";
+    note.textContent = images ? `${number.format(images)} marked not sure by you: ${images === 1 ? "stays as it is" : "stay as they are"}` : "";
   }
 }
 
@@ -163,8 +163,8 @@ function setUpOverview() {
     textList("Problems", "Rows that could not be used.", problems),
     textList("Leaks", "The same picture in sets that should be apart.", asList(summary.leaks).map(plain)),
   ].filter(Boolean));
-  showRejected();
-  on("decided", showRejected);
+  showUnsure();
+  on("decided", showUnsure);
 }
 
 function aboutLines() {
@@ -175,10 +175,10 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because those that most need a look come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "Every percentage on a card is the chance of the word before it: of the verdict, or of the suggested label. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
+    "The bold line of a card is the likeliest answer, and every percentage on it is the chance of the words before it. Where that answer is not the verdict's, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
     `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
-    "Keep label says that the given label is right, and counts as truth when the set is judged again. Reject says that you are not sure: the image stays as it is, and teaches nothing.",
+    "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",
     ...(hasDecidedBefore ? ["This is a second look: decisions that you had made before are kept and marked, and the other images were judged again with what they taught."] : []),
     "To judge again with your decisions, download them and run lond audit with --decisions decisions.csv.",
     "Decisions are kept in this browser under a fingerprint of the table. They leave it only when you download them.",

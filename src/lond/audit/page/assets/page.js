@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image says"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "reject: not sure, skip; the image stays as it is and teaches nothing"],
+  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
@@ -19,6 +19,7 @@ function openTab(tab) {
   const working = tab === "review" || tab === "map";
   $("workspace").hidden = !working;
   hideExplanation();
+  hideToast();
   $("sort-field").hidden = $("group-field").hidden = tab === "map";
   $("colour-field").hidden = tab !== "map" || !points;
   $("tip").hidden = true;
@@ -47,21 +48,31 @@ function setUpTabs() {
   });
 }
 
-// How many images got which decision; together they are all decided images.
-const TALLY_WORDS = ["only said not to be a copy", "accepted", "rejected (not sure; left as is)", "given another label", "marked foreign", "label kept"];
+// How many images got which answer, by what becomes of them; together they are all decided images.
+const TALLY_WORDS = ["only said not to be a copy", "took the suggestion", "not sure (left as is)", "given another label", "foreign", "label kept"];
 function tallyOfDecisions() {
   const tally = new Uint32Array(CODES.length);
-  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[decisions[row]] += 1;
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[outcomeOf(row, decisions[row])] += 1;
   return [ACCEPT, KEEP, RELABEL, MARK_FOREIGN, REJECT, 0].filter((code) => tally[code]).map((code) => `${number.format(tally[code])} ${TALLY_WORDS[code]}`).join(", ");
 }
 
+// The doubts by verdict, so that their number can be checked against the filters.
+function sumOfDoubts() {
+  const parts = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]).map((code) => `${number.format(counts[code])} ${verdictNames[code]}`);
+  if (unsureCount) parts.push(`${number.format(unsureCount)} unsure (called clean below ${percent(UNSURE_BELOW)})`);
+  return parts.join(" + ");
+}
+const progressTerm = term("", "doubts");
+
 function showProgress() {
-  $("progress-text").textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
-  $("progress-text").title = `${DOUBTS_MEAN} Decisions on other images count under Decisions.`;
+  progressTerm.textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
+  progressTerm.dataset.explains = flagged ? `Doubts: ${sumOfDoubts()}.${decided > decidedFlagged ? ` You decided on ${count(decided - decidedFlagged, "other image")} as well.` : " You may decide on any other image as well."}` : DOUBTS_MEAN;
+  progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}: ${tallyOfDecisions()}.` : "You have decided on no image yet.";
+  const beside = decided > decidedFlagged && decidedFlagged ? ` (${count(decidedFlagged, "doubt")} and ${count(decided - decidedFlagged, "other")})` : "";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 
@@ -195,7 +206,7 @@ function setUpDialogs() {
   // A click beside a dialog closes it.
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-    dialog.addEventListener("close", () => placeToast());
+    dialog.addEventListener("close", () => { if (dialog.contains($("toast"))) document.body.append($("toast")); });
   }
 }
 
@@ -228,6 +239,7 @@ function start() {
   setUpAbout();
   setUpDialogs();
   refresh();
+  $("progress-text").append(progressTerm);
   showProgress();
   on("decided", showProgress);
   $("undo").addEventListener("click", () => goTo(undo()));

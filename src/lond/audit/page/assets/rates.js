@@ -1,4 +1,4 @@
-// Estimated rates with their intervals, all on one axis from 0 to 100 %.
+// Estimated rates with their intervals, all on one axis from 0 to a round end beyond the largest of them.
 
 const isRate = (rate) => rate && Number.isFinite(rate.estimate);
 // Summaries of older versions call the rates otherwise.
@@ -14,20 +14,26 @@ const lowOf = (rate) => (Number.isFinite(rate.low) ? rate.low : rate.estimate);
 const highOf = (rate) => (Number.isFinite(rate.high) ? rate.high : rate.estimate);
 const isTooWide = (rate) => isRate(rate) && highOf(rate) - lowOf(rate) > WIDEST;
 
-function interval(rate, colour) {
+// The end of the axis for some rates.
+function endOfAxis(rates) {
+  const highest = Math.max(0, ...rates.filter(isRate).map(highOf));
+  return [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8].find((end) => end >= highest) ?? 1;
+}
+
+function interval(rate, colour, end) {
   const track = make("span", { class: "track", "aria-hidden": "true" });
   if (!isRate(rate)) return track;
   const band = make("span", { class: "band" });
-  band.style.left = `${100 * lowOf(rate)}%`;
-  band.style.width = `${100 * Math.max(0, highOf(rate) - lowOf(rate))}%`;
+  band.style.left = `${(100 * lowOf(rate)) / end}%`;
+  band.style.width = `${(100 * Math.max(0, highOf(rate) - lowOf(rate))) / end}%`;
   const dot = make("span", { class: "dot" });
-  dot.style.left = `${100 * rate.estimate}%`;
+  dot.style.left = `${(100 * rate.estimate) / end}%`;
   for (const node of [band, dot]) node.style.background = `var(${colour})`;
   track.append(band, ...(isTooWide(rate) ? [] : [dot]));
   return track;
 }
 
-const percentAxis = () => make("span", { class: "axis", "aria-hidden": "true" }, ...["0 %", "50 %", "100 %"].map((text) => make("span", { text })));
+const percentAxis = (end) => make("span", { class: "axis", "aria-hidden": "true" }, ...[0, end / 2, end].map((share) => make("span", { text: percent(share) })));
 
 function rateNumbers(rate) {
   if (!isRate(rate)) return "–";
@@ -45,22 +51,26 @@ const amongWords = (among) => (among.includes("known") ? ["among ", term("known"
 // Audits of version 0.1 have no chances, so their limits are no shares.
 function limitsOfVerdicts() {
   if (scores.p_value.some(Number.isFinite)) return "Verdicts name the images that pass a limit.";
-  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(summary.threshold ?? 0.65)}. Mislabelled: the probability that the label is wrong exceeds ${percent(summary.wrong_threshold ?? 0.45)}, given that the image is not foreign.`;
+  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(FOREIGN_FROM)}. Mislabelled: the probability that the label is wrong exceeds ${percent(WRONG_FROM)}, given that the image is not foreign.`;
 }
+
+const SECOND_RATES = "This is a second look, in which an estimate may rise as well as fall: the images that you decided on count as you decided, and the chances of all the others, which you did not look at, were judged anew.";
 
 function rateSection() {
   const rates = summary.rates;
   const byGiven = asList(rates?.by_class);
   if (!rates || (!RATE_KINDS.some(({ kind }) => isRate(rateIn(rates, kind))) && !byGiven.length)) return null;
+  const end = endOfAxis([rates, ...byGiven].flatMap((part) => RATE_KINDS.map(({ kind }) => rateIn(part, kind))));
   const line = ({ kind, verdict: name, name: title, among, colour }) => make("div", { class: "rate" },
     make("span", { class: "rate-name" }, markOf(name), make("span", {}, make("b", { text: title }), make("small", {}, " ", ...amongWords(among)))),
-    interval(rateIn(rates, kind), colour), rateText(rateIn(rates, kind)));
-  const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(), make("span")));
-  const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar the ", term("interval"), " that it leaves open. Choose a class to see its images."),
+    interval(rateIn(rates, kind), colour, end), rateText(rateIn(rates, kind)));
+  const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(end), make("span")));
+  const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar its ", term("95 % interval", "interval"), ". Choose a class to see its images."),
     make("p", { class: "lead", text: `${limitsOfVerdicts()} The estimate also counts the chances of all the others.` }), overall);
+  if (hasDecidedBefore) section.append(make("p", { class: "lead", id: "second-rates", text: SECOND_RATES }));
   const few = fewForeign(rateIn(rates, "foreign"));
   if (few) section.append(few);
-  if (byGiven.length) section.append(rateTable(byGiven));
+  if (byGiven.length) section.append(rateTable(byGiven, end));
   return section;
 }
 
@@ -72,9 +82,9 @@ function fewForeign(rate) {
     make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); groupBy(""); review({}); } }));
 }
 
-function rateTable(byGiven) {
+function rateTable(byGiven, end) {
   const cell = (entry, { kind, name, colour }) => make("td", {},
-    make("div", { class: "with-track", "data-name": name }, interval(rateIn(entry, kind), colour), rateText(rateIn(entry, kind))));
+    make("div", { class: "with-track", "data-name": name }, interval(rateIn(entry, kind), colour, end), rateText(rateIn(entry, kind))));
   const nameOfClass = (entry) => {
     const code = labels.indexOf(String(entry.class));
     const text = { dir: "auto", text: show(entry.class, 60), title: show(entry.class, 200) };
@@ -85,7 +95,7 @@ function rateTable(byGiven) {
     ...RATE_KINDS.map((kind) => cell(entry, kind)));
   const body = make("tbody", {}, ...byGiven.slice(0, 12).map(line));
   const head = ({ name, among }) => make("th", { scope: "col" }, make("span", { class: "column-name" }, `${name} `, make("small", { text: among })),
-    make("div", { class: "with-track" }, percentAxis(), make("span", { class: "number" })));
+    make("div", { class: "with-track" }, percentAxis(end), make("span", { class: "number" })));
   const table = make("table", { class: "by-class" }, make("caption", {}, "By given class ", make("small", { text: "readable images with a label and no conflict; of exact copies one counts" })),
     make("thead", {}, make("tr", {}, make("th", { scope: "col", text: "Class" }), make("th", { scope: "col", text: "Images" }), ...RATE_KINDS.map(head))), body);
   const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates by class" }, table);

@@ -46,10 +46,24 @@ function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   const able = code === ACCEPT ? rows.filter(canAccept) : code ? rows : rows.filter((row) => decisions[row]);
   if (!able.length) return say(code ? "None of these images has a suggestion to accept" : "None of these images has a decision to take back");
   const without = code === ACCEPT && able.length < rows.length ? `; ${count(rows.length - able.length, "image")} without a suggestion stay undecided` : "";
+  const next = rowAfter(able, code);
+  const focus = state.tab === "review" && !detail.contains(document.activeElement);
   clearSelection();
   const others = otherwise(able);
-  if (code === ACCEPT && !asSuggested) return takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${without}`);
-  return decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${without}`);
+  if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${without}`);
+  else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${without}`);
+  if (next !== NONE) select(next, { focus });
+  anchor = next;
+  return undefined;
+}
+
+// Where to go on after a decision on several images: the first of the list behind the first of them that is left, else before it.
+function rowAfter(rows, code) {
+  if (!code || !$("move-on").checked) return filter.decision ? NONE : rows[0];
+  const taken = new Set(rows);
+  const isLeft = (row) => !taken.has(row);
+  const first = placeOfRow[rows[0]];
+  return state.view.subarray(first).find(isLeft) ?? state.view.subarray(0, first).findLast(isLeft) ?? NONE;
 }
 
 // Places of the list whose tiles touch a rectangle of the board.
@@ -135,10 +149,10 @@ function setUpDrag() {
 }
 
 const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier";
-const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Reject", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
+const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Not sure", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
-  const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code));
+  const choice = labelChoice("relabel-selected", "Another label for the selected images", "", (code) => decideSelected(RELABEL, code), "Other…");
   $("selection-actions").replaceChildren(
     ...SELECTION_ACTIONS.map(([text, key, code]) => make("button", {
       "data-selection": CODES[code] || "clear", "aria-keyshortcuts": key, title: code === ACCEPT ? LIKELIEST_MEANS : MEANINGS[code], onclick: () => decideSelected(code),
@@ -165,6 +179,8 @@ function setUpSelection() {
   setUpDrag();
   on("labels", fillSelectionBar);
   on("selected", showSelection);
+  // Messages stand above the bar, whatever lines it takes.
+  new ResizeObserver(() => document.body.style.setProperty("--bar", `${$("selection").offsetHeight}px`)).observe($("selection"));
   $("select-shown").addEventListener("click", selectShown);
   // What is filtered out is not decided on unseen.
   on("view", () => {

@@ -55,8 +55,9 @@ function drawThumbnail(context, row, x, y, side, later, cover = false) {
     return false;
   }
   const within = slots[row] - sprites.firsts[place];
-  const left = (within % sprites.columns) * sprites.side;
-  const top = Math.floor(within / sprites.columns) * sprites.side;
+  const pitch = sprites.side + 2 * sprites.margin;
+  const left = (within % sprites.columns) * pitch + sprites.margin;
+  const top = Math.floor(within / sprites.columns) * pitch + sprites.margin;
   const width = sizes[2 * row];
   const height = sizes[2 * row + 1];
   const longest = cover ? Math.min(width, height) : Math.max(width, height);

@@ -1,0 +1,77 @@
+// The likeliest answer to an image, and the words in which cards and panel tell it.
+
+// What a decision comes to: to accept a foreign image is to mark it foreign, to accept a clean one is to keep its label.
+function outcomeOf(row, code) {
+  if (code !== ACCEPT) return code;
+  if (verdict[row] === FOREIGN) return MARK_FOREIGN;
+  return given[row] !== NONE && !leaves(row) && proposedLabel(row) === given[row] ? KEEP : ACCEPT;
+}
+const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
+// Whether the likeliest answer is another one than the verdict's.
+const isContrary = (row) => codeOfYes[row] !== ACCEPT;
+
+// The given label, and what the likeliest answer makes of the image; null where the label stays.
+function change(row) {
+  const best = bestOf(row);
+  const stays = best === KEEP || (best === ACCEPT && !leaves(row) && proposedLabel(row) === given[row]);
+  return [labelName(given[row]), stays ? null : best === MARK_FOREIGN ? "foreign" : proposal(row)];
+}
+// The chance of the likeliest answer, where the words below do not tell it.
+const chanceOfChange = (row) => (isContrary(row) ? chanceOfYes(row) : chanceOfSuggestion(row));
+
+// What such an image may be rather than clean: [words, chance], or null.
+function perhaps(row) {
+  if (!isUnsureClean[row]) return null;
+  const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
+  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps wrong", wrong[row]]]
+    .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
+  return likeliest || ["perhaps clean", confidence[row]];
+}
+// What a card says below the likeliest answer: words, and the chance that exactly these words are true (null: it has none).
+function told(row) {
+  const found = perhaps(row);
+  const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
+  const chances = chancesOf(row);
+  if (isContrary(row) && Number.isFinite(chanceOfSuggestion(row)) && verdict[row] !== CONFLICT) return [`or ${labelName(suggested[row], 40)}`, chanceOfSuggestion(row)];
+  if (found && !(isContrary(row) && chances && found[0] !== "perhaps wrong")) return found;
+  if (verdict[row] === MISLABELLED && chances) return ["label wrong", chances[1]];
+  if (verdict[row] === CLEAN) return [hasChances(row) ? "label right" : words, isContrary(row) && chances ? chances[0] : scores.sureness[row]];
+  return [words, verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
+}
+const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
+
+// What the panel says behind the verdict: what it means, unless another answer is likelier or the verdict is likelier wrong.
+function verdictInWords(row) {
+  if (isContrary(row)) return codeOfYes[row] === KEEP ? "the given label is likelier" : "foreign is likelier";
+  if (isUnsureClean[row]) return toldInWords(row);
+  const chances = chancesOf(row);
+  return verdict[row] === MISLABELLED && chances && chances[1] < 0.5 ? `perhaps wrong ${sure(chances[1])}` : styleOf(verdictOf(row)).means;
+}
+
+// All chances of an image by name, a line each, as the tip of a card tells them.
+function chancesInWords(row) {
+  const chances = chancesOf(row);
+  const lines = Number.isFinite(chanceOfSuggestion(row)) && suggested[row] !== NONE ? [[`the true label is ${labelName(suggested[row])}`, chanceOfSuggestion(row)]] : [];
+  if (chances) lines.push(["the given label is right", chances[0]], ["the label is wrong (another class)", chances[1]], ["the image is foreign (no class)", chances[2]]);
+  else if (isWithoutLabel(row)) lines.push(["the image is foreign (no class)", scores.foreign_score[row]]);
+  return lines.map(([words, chance]) => `${sure(chance)} chance that ${words}`);
+}
+// Why the likeliest answer is not the verdict's, in one sentence.
+function contraryInWords(row) {
+  const suggestion = chanceOfSuggestion(row);
+  const other = Number.isFinite(suggestion) && suggested[row] !== NONE ? `${labelName(suggested[row])} (${sure(suggestion)})` : `a right label (${sure(chancesOf(row)?.[0])})`;
+  if (codeOfYes[row] === KEEP) return `The given label (${sure(chanceOfYes(row))}) is likelier than ${other}.`;
+  return `Foreign (${sure(chanceOfYes(row))}) is likelier than ${other}, but an image is called so only from ${percent(FOREIGN_FROM)} on.`;
+}
+// Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
+function whyCalled(row) {
+  const chances = chancesOf(row);
+  if (!isJudged(row) || decidedBefore(row)) return "";
+  const parts = isContrary(row) ? [contraryInWords(row)] : [];
+  const [right, wrong] = chances || [0, 0];
+  // Past the limit, and not rounded back to it.
+  const past = Math.max(wrong / (wrong + right), Math.ceil(1000 * WRONG_FROM + 1e-6) / 1000);
+  if (verdict[row] === MISLABELLED && chances && (isContrary(row) || right >= wrong)) parts.push(`Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(past)}, which exceeds ${percent(WRONG_FROM)}.`);
+  if (isUnsureClean[row] && chances) parts.push(`Called clean because no other verdict reaches its limit: foreign takes a probability of ${percent(FOREIGN_FROM)}, mislabelled one of ${percent(WRONG_FROM)} that the label is wrong, given that the image is not foreign.`);
+  return parts.join(" ");
+}
