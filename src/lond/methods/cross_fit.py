@@ -103,7 +103,7 @@ class CrossFit(Method):
     """
 
     settings_class = CrossFitSettings
-    cost = Cost(1.0, 1.6, searches=0.2, width=256, neighbours=20)
+    cost = Cost(1.0, 2.6, searches=0.2, width=256, neighbours=20)
     quick_on_features = True
 
     def __init__(self, settings: CrossFitSettings, task: Task) -> None:
