@@ -63,7 +63,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,pretrained-large,timm,plots,audit,jpeg,int8,export,ray,test,lint,docs]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tables,hf,pretrained,pretrained-large,timm,plots,audit,int8,export,ray,test,lint,docs]'
 	touch $@
 
 clean:

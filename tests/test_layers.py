@@ -32,7 +32,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "evaluate": ({"types", "errors"}, TENSORS),
     "nets": ({"errors", "registry", "processes"}, {"torch", "timm", *LITE_WEIGHTS}),
     "data.augment": (set(), {"torch"}),
-    "data": ({"types", "errors", "seeds", "processes", "data.augment"}, {"PIL", "simplejpeg", *TENSORS}),
+    "data": ({"types", "errors", "seeds", "processes", "data.augment"}, {"PIL", *TENSORS}),
     "data.read": ({"types", "errors", "io", "data"}, {"PIL", *TENSORS}),
     "data.sources": ({"types", "errors", "data", "data.read"}, {"PIL", *TENSORS}),
     "data.benchmarks": ({"types", "errors", "data", "data.read", "data.sources"}, {"sklearn", *TENSORS}),

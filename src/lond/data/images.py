@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from lond.data.jpeg import Bytes, Decoded, quick_jpeg
 from lond.errors import DataError
 
 MAX_PIXELS = 89_478_485
@@ -152,13 +151,6 @@ def _upright(image: Image.Image) -> Image.Image:
         return image
 
 
-def _is_upright(image: Image.Image) -> bool:
-    try:
-        return bool(image.getexif().get(ORIENTATION, 1) == 1)
-    except _DECODER_ERRORS:
-        return False
-
-
 def _check_extent(image: Image.Image, max_pixels: int) -> None:
     width, height = image.size
     if width < 1 or height < 1:
@@ -185,8 +177,8 @@ class EncodedImage:
         """Take the bytes; pictures of more than ``max_pixels`` are refused."""
         self.content = content
         self.max_pixels = max_pixels
-        self._decoded: dict[tuple[tuple[int, int], int], Decoded] = {}
-        self._asked: dict[int | None, Decoded] = {}
+        self._decoded: dict[tuple[tuple[int, int], int], Image.Image] = {}
+        self._asked: dict[int | None, Image.Image] = {}
 
     def content_hash(self) -> str:
         """Return the SHA-256 of the bytes."""
@@ -213,17 +205,6 @@ class EncodedImage:
         Raises:
             UnreadableImage: with the reason.
         """
-        return self._at(min_side).picture
-
-    def pixels(self, min_side: int | None = None) -> Bytes:
-        """Return the same as an array ``(H, W, 3)``, often without a copy; it must not be changed.
-
-        Raises:
-            UnreadableImage: with the reason.
-        """
-        return self._at(min_side).pixels
-
-    def _at(self, min_side: int | None) -> Decoded:
         if not self.content:
             raise UnreadableImage("empty file (0 bytes)")
         try:
@@ -235,7 +216,7 @@ class EncodedImage:
         except _DECODER_ERRORS as error:
             raise UnreadableImage(_explain(error)) from error
 
-    def _open_and_convert(self, min_side: int | None) -> Decoded:
+    def _open_and_convert(self, min_side: int | None) -> Image.Image:
         # Size is judged below, and oddities of metadata do not matter.
         with _SILENCE, Image.open(io.BytesIO(self.content)) as image:
             if image.format == "EPS":
@@ -251,16 +232,13 @@ class EncodedImage:
                 factor = 1 if min_side is None else max(1, min(image.size) // (2 * min_side))
             scale = image.size, factor
             if scale not in self._decoded:
-                self._decoded[scale] = _converted(image, factor, self.content)
+                self._decoded[scale] = _converted(image, factor)
             return self._decoded[scale]
 
 
-def _converted(image: Image.Image, factor: int, content: bytes) -> Decoded:
-    quick = quick_jpeg(image, content) if not factor and _is_upright(image) else None
-    if quick is not None:
-        return Decoded(quick)
+def _converted(image: Image.Image, factor: int) -> Image.Image:
     image.load()
-    return Decoded(_upright(_by_strips(image, factor)) if factor else to_rgb(_upright(image)))
+    return _upright(_by_strips(image, factor)) if factor else to_rgb(_upright(image))
 
 
 def _explain(error: Exception) -> str:

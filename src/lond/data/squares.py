@@ -40,9 +40,9 @@ def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, 
 
     A position is (vertical, horizontal) in [0, 1]; 0.5 is the centre.
     """
-    if is_strip(*image.size):
+    if is_strip(image):
         return [_cut_first(image, size, position) for position in positions]
-    wide, high = resized_extent(*image.size, size)
+    wide, high = resized_extent(image, size)
     resized = image if (wide, high) == image.size else image.resize((wide, high), Image.Resampling.BILINEAR)
     squares = []
     for vertical, horizontal in positions:
@@ -51,13 +51,14 @@ def cut_squares(image: Image.Image, size: int, positions: Sequence[tuple[float, 
     return squares
 
 
-def is_strip(width: int, height: int) -> bool:
+def is_strip(image: Image.Image) -> bool:
     """Tell whether a picture is so long that a square is cut out before it is resized."""
-    return max(width, height) > _LONGEST_STRIP * min(width, height)
+    return max(image.size) > _LONGEST_STRIP * min(image.size)
 
 
-def resized_extent(width: int, height: int, size: int) -> tuple[int, int]:
+def resized_extent(image: Image.Image, size: int) -> tuple[int, int]:
     """Return width and height of a picture whose short side becomes ``size``."""
+    width, height = image.size
     scale = size / min(width, height)
     return max(size, round(width * scale)), max(size, round(height * scale))
 
