@@ -22,7 +22,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +159,6 @@ def measure(images: int, threads: int, rounds: int, backbone: str) -> dict[str, 
         "images": images,
         "rounds": rounds,
         "machine": machine(),
-        "decoder": "simplejpeg" if find_spec("simplejpeg") else "Pillow",
         "start": {name: {"seconds": seconds[0], "cpu_seconds": seconds[1]} for name, seconds in started.items()},
         "contenders": {name: figures(found, rounded_up, name) for name in turns},
     }
