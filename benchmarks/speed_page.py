@@ -91,6 +91,7 @@ def extraction(stored: dict[str, Any]) -> str:
     head = ["from", "CPU ms per image", "rate beside the bare network, by CPU time", "by the clock"]
     named = {
         "bare": "decoded images, one at a time in streams: the bare network",
+        "decoded": "decoded images as bytes, handed over as in an audit",
         "bare, batch 64": "decoded images in batches of 64",
         "features": "JPEG files to features",
         "everything": "JPEG files to features, hashes, quality and thumbnails, as in an audit",

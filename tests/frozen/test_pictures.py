@@ -50,6 +50,10 @@ def read(pixels: Pixels, wanted: Wanted = EVERYTHING) -> Part:
     return part
 
 
+def inputs(*parts: Part) -> torch.Tensor:
+    return torch.stack([image for part in parts for image in part.inputs])
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int, workers: int) -> None:
@@ -58,7 +62,7 @@ def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int
     assert part.hashes == [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     assert part.input_rows == part.picture_rows == [0, 1, 2, 3, 4]
     # What training reads is resized by Pillow, and differs by one level at most.
-    assert (part.inputs.int() - squares(pixels, 40).int()).abs().max() <= 1
+    assert (inputs(part).int() - squares(pixels, 40).int()).abs().max() <= 1
     # All from the picture that is large enough for the network.
     small = [
         cut_squares(decode(path, min_side=40).convert("L" if channels == 1 else "RGB"), 24, [CENTRE])[0]
@@ -84,7 +88,7 @@ def test_threads_keep_the_order_and_stop_with_the_reader(paths: list[Path], monk
     many = [paths[number % 4] for number in range(50)]
     alone, together = (list(read_parts(FilePixels(many, 24, num_workers=workers), EVERYTHING)) for workers in (0, 4))
     assert [part.hashes for part in together] == [part.hashes for part in alone]
-    assert all(torch.equal(one.inputs, other.inputs) for one, other in zip(together, alone, strict=True))
+    assert torch.equal(inputs(*together), inputs(*alone))
     parts = read_parts(FilePixels(many, 24, num_workers=2), EVERYTHING)
     next(parts)
     assert any(thread.name.startswith("lond-read") for thread in threading.enumerate())
@@ -95,7 +99,7 @@ def test_threads_keep_the_order_and_stop_with_the_reader(paths: list[Path], monk
 def test_each_file_is_decoded_once_however_large(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[tuple[int, int]] = []
     real = images._converted
-    monkeypatch.setattr(images, "_converted", lambda image, factor: decoded.append(image.size) or real(image, factor))
+    monkeypatch.setattr(images, "_converted", lambda image, *rest: decoded.append(image.size) or real(image, *rest))
     read(FilePixels(paths, 24, num_workers=2), Wanted(input_side=200, perceptual=True, thumbnails=True))
     assert len(decoded) == len(paths)
 
@@ -140,7 +144,7 @@ def test_arrays_are_seen_as_they_are() -> None:
     images = torch.randint(0, 256, (70, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     first, second = read_parts(ArrayPixels(images), EVERYTHING)
     assert first.hashes + second.hashes == [pixel_hash(image) for image in images]
-    assert torch.equal(torch.cat([first.inputs, second.inputs]), images)
+    assert torch.equal(inputs(first, second), images)
     assert torch.equal(second.perceptual.small, perceptual_hashes(images[64:]).small)
     assert [part.hashes for part in read_parts(ArrayPixels(images[:0]), EVERYTHING)] == [[]]
 

@@ -213,3 +213,13 @@ def test_no_images() -> None:
     found = FeatureReader(None, torch.device("cpu")).read(none, SETTINGS, perceptual=True)
     assert (found.hashes, len(found.features), found.unreadable) == ([], 0, {})
     assert found.perceptual is not None and found.perceptual.vectors().shape == (0, 768)
+
+
+def test_batches_share_memory_and_not_their_values(tmp_path: Path) -> None:
+    writer = module._FeatureWriter(ContentCache(tmp_path, "key"), lambda: lambda images: images)
+    first = writer._stacked([torch.full((3, 2, 2), value, dtype=torch.uint8) for value in (1, 2, 3)])
+    place = first.data_ptr()
+    assert first[:, 0, 0, 0].tolist() == [1, 2, 3]
+    second = writer._stacked([torch.full((3, 2, 2), 9, dtype=torch.uint8)])
+    assert second.data_ptr() == place and torch.equal(second, torch.full((1, 3, 2, 2), 9, dtype=torch.uint8))
+    assert writer._stacked([torch.zeros(1, 4, 4)]).shape == (1, 1, 4, 4)

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from lond.data.images import UnreadableImage
+from lond.data.images import EncodedImage, UnreadableImage
 from lond.data.pixels import SubsetPixels
 from lond.data.quick_squares import quick_resized, quick_square
 from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
@@ -28,6 +28,9 @@ BATCH = 64
 
 BATCHES_AHEAD = 2
 """Batches that threads read while the network sees another."""
+
+AT_ONCE = 8
+"""Images that a thread reads before it hands them over: handing over takes time, too."""
 
 THUMBNAIL = 192
 """Longest side of a thumbnail, in pixels."""
@@ -66,7 +69,7 @@ class Part:
     hashes: list[str] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
     input_rows: list[int] = field(default_factory=list)
-    inputs: Tensor = field(default_factory=lambda: torch.empty(0))
+    inputs: Tensor | list[Tensor] = field(default_factory=list)
     picture_rows: list[int] = field(default_factory=list)
     perceptual: PerceptualHashes = field(default_factory=lambda: perceptual_hashes(torch.empty(0)))
     measures: list[Measured] = field(default_factory=list)
@@ -109,16 +112,21 @@ def read_parts(pixels: Pixels, wanted: Wanted) -> Iterator[Part]:
 def _in_threads(reader: _Reader, batches: Sequence[Sequence[int]], threads: int) -> Iterator[Part]:
     """Yield the parts in order; at most ``BATCHES_AHEAD`` are under way."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="lond-read")
-    under_way: deque[list[Future[_Seen]]] = deque()
+    under_way: deque[list[Future[list[_Seen]]]] = deque()
     try:
         for batch in batches:
-            under_way.append([pool.submit(reader.read, index) for index in batch])
+            few = [batch[start : start + AT_ONCE] for start in range(0, len(batch), AT_ONCE)]
+            under_way.append([pool.submit(reader.read_all, indices) for indices in few])
             if len(under_way) > BATCHES_AHEAD:
-                yield _joined([image.result() for image in under_way.popleft()])
+                yield _awaited(under_way.popleft())
         while under_way:
-            yield _joined([image.result() for image in under_way.popleft()])
+            yield _awaited(under_way.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _awaited(images: Sequence[Future[list[_Seen]]]) -> Part:
+    return _part([image for few in images for image in few.result()])
 
 
 def base_of(pixels: Pixels) -> tuple[Pixels, list[int]]:
@@ -150,7 +158,14 @@ class _Reader(Dataset[Part]):
     wanted: Wanted
 
     def __getitem__(self, indices: Sequence[int]) -> Part:
-        return _joined([self.read(index) for index in indices])
+        part = _part(self.read_all(indices))
+        # One tensor: every one that leaves a process takes a handle.
+        part.inputs = torch.stack(list(part.inputs)) if len(part.inputs) else torch.empty(0)
+        return part
+
+    def read_all(self, indices: Sequence[int]) -> list[_Seen]:
+        """Return what is wanted of several images."""
+        return [self.read(index) for index in indices]
 
     def read(self, index: int) -> _Seen:
         """Return what is wanted of one image, from one decoded picture."""
@@ -164,6 +179,8 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
+            if self.channels == 3 and isinstance(opened, EncodedImage):
+                return quick_square(opened.pixels(side), side_of_square)
             return quick_square(self._coloured(opened.picture(side)), side_of_square)
 
         content = opened.content_hash() or self._pixel_hash(opened.picture(side))
@@ -185,14 +202,14 @@ class _Reader(Dataset[Part]):
         return picture.convert("L") if self.channels == 1 else picture
 
 
-def _joined(images: Sequence[_Seen]) -> Part:
-    """Return images as one part, with one tensor for each purpose: every one that leaves a process takes a handle."""
+def _part(images: Sequence[_Seen]) -> Part:
+    """Return images as one part."""
     part = Part([image.content for image in images])
     part.reasons = {row: image.reason for row, image in enumerate(images) if not image.content}
     inputs = {row: image.input for row, image in enumerate(images) if image.input is not None}
     shown = {row: image for row, image in enumerate(images) if image.measures is not None}
     part.input_rows, part.picture_rows = list(inputs), list(shown)
-    part.inputs = torch.stack(list(inputs.values())) if inputs else part.inputs
+    part.inputs = list(inputs.values())
     squares = [image.square for image in shown.values() if image.square is not None]
     part.perceptual = perceptual_hashes(torch.stack(squares)) if squares else part.perceptual
     part.measures = [image.measures for image in shown.values() if image.measures is not None]
