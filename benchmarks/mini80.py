@@ -65,7 +65,10 @@ COMBINED = {
 LONG = {"train.epochs": "120", "settings.warmup_epochs": "20"}
 AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
 """Methods whose defaults differ from version 0.1.0, or that it did not have."""
-SECOND = (("sym50", "co-teaching", 0), ("sym50", "co-teaching", 1), ("asym40", "cross-fit", 1))
+SECOND = (
+    *(("sym50", "co-teaching", seed) for seed in (0, 1)),
+    *((noise, "cross-fit", seed) for seed in (1, 2) for noise in NOISES),
+)
 """More runs of methods whose accuracy lies within five points of LOND-DRS."""
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from lond.data.images import EncodedImage, UnreadableImage
+from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
 from lond.data.quick_squares import quick_resized, quick_square
 from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
@@ -179,8 +179,6 @@ class _Reader(Dataset[Part]):
 
         @cache
         def square(side_of_square: int) -> Tensor:
-            if self.channels == 3 and isinstance(opened, EncodedImage):
-                return quick_square(opened.pixels(side), side_of_square)
             return quick_square(self._coloured(opened.picture(side)), side_of_square)
 
         content = opened.content_hash() or self._pixel_hash(opened.picture(side))
