@@ -23,7 +23,6 @@ model = LondClassifier(
     padding=1,
     flip=False,  # a mirrored digit is no digit
     strong="geometric",
-    settings={"identify": {"neighbours": 20}},
 )
 model.fit(images[train], labels)
 

@@ -52,8 +52,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         dtype('int64')
 
     Args:
-        method: Name of a method (see ``lond list``) or your own class; None is cross-fit on features, given or frozen,
-            and LOND-DRS on images.
+        method: Name of a method (see ``lond list``) or your own class; None is cross-fit.
         backbone: "seven-layer", "efficientnet-lite0", "timm:<model>", your own module (copied before training) or
             a function of a ``lond.nets.BackboneSpec`` that returns one. For images only.
         width: Factor on the channels of the seven-layer CNN, or of the network on features; None is 1, or 0.5 on

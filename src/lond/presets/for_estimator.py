@@ -18,7 +18,7 @@ from lond.frozen.samples import FrozenSettings
 from lond.methods import ALL_METHODS, LondDrsSettings
 from lond.nets import ALL_BACKBONES, native_size
 from lond.presets.features import FROZEN_EPOCHS, on_features, on_frozen
-from lond.presets.own_data import usual_method
+from lond.presets.own_data import USUAL_METHOD
 from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 from lond.presets.scaling import with_method
 from lond.train.loop import TrainSettings
@@ -41,9 +41,11 @@ def estimator_config(params: Mapping[str, Any], side: int) -> RunConfig:
     epochs, batch, rate, width = (IMAGES[key] if params[key] is None else params[key] for key in IMAGES)
     if warmup is None and isinstance(epochs, int | np.integer):
         warmup = epochs // 5
-    method = ALL_METHODS.name_of(params["method"] or usual_method(features=False))
+    method = ALL_METHODS.name_of(params["method"] or USUAL_METHOD)
     known = {field.name for field in fields(settings_class(method))}
-    own = {"warmup_epochs": warmup, "identify": to_dict(OWN_IDENTIFY)}
+    # A judgement every twelfth of the run, as in the method's recipe.
+    between = max(1, epochs // 12) if isinstance(epochs, int | np.integer) else 1
+    own = {"warmup_epochs": warmup, "judge_epochs": between, "identify": to_dict(OWN_IDENTIFY)}
     is_module = isinstance(backbone, nn.Module)
     padding = max(1, side // 8) if params["padding"] is None else params["padding"]
     content = {
@@ -72,7 +74,7 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
     epochs = FROZEN_EPOCHS if params["epochs"] is None else params["epochs"]
     if not isinstance(epochs, int | np.integer):
         raise ConfigError(f"epochs is {epochs!r}; it must be a whole number")
-    method, seed = ALL_METHODS.name_of(params["method"] or usual_method(features=True)), _seed(params)
+    method, seed = ALL_METHODS.name_of(params["method"] or USUAL_METHOD), _seed(params)
     if method == RunConfig.method and not frozen:
         config = replace(on_features(rows, int(epochs), seed), data=DataSettings())
     else:

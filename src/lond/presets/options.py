@@ -11,7 +11,7 @@ from lond.nets import native_size
 from lond.presets.benchmarks import preset
 from lond.presets.changes import with_epochs, with_root
 from lond.presets.features import FROZEN_EPOCHS, on_frozen
-from lond.presets.own_data import own_data, usual_method
+from lond.presets.own_data import USUAL_METHOD, own_data
 from lond.presets.scaling import with_method
 
 COMMAND_LINE = "command line"
@@ -38,7 +38,7 @@ def stages(
     Args:
         source: your own images, or
         preset_name: a benchmark with its settings.
-        method: name of the method; empty = cross-fit on features of your own data, else LOND-DRS.
+        method: name of the method; empty = cross-fit on your own data, else LOND-DRS.
         root: folder with the benchmark's own files.
         test: test data beside a source.
         epochs: length in all; None = that of the stages before.
@@ -57,7 +57,7 @@ def stages(
     title = "own data" if source else f"preset {preset_name}"
     base = own_data(source, test) if source else preset(preset_name)
     frozen = frozen or bool(network) or any(key.startswith("data.frozen.") for key in overrides)
-    method = method or usual_method(features=bool(source) and (frozen or base.net.backbone == "features"))
+    method = method or (USUAL_METHOD if source else RunConfig.method)
     found = {"default": RunConfig(method=method, settings=settings_class(method)()), title: base}
     config = found[f"recipe {method}"] = with_method(base, method)
     if network:

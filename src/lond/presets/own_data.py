@@ -16,6 +16,9 @@ from lond.presets.recipes.lond_drs import OWN_IDENTIFY
 from lond.train.loop import TrainSettings
 from lond.train.schedule import OptimiserSettings
 
+USUAL_METHOD = "cross-fit"
+"""Method for your own data if none is named: it finds foreign images best, and is as accurate as any other."""
+
 SMALL_IMAGE = 64
 """Images of at most this side are learned from scratch; larger ones start from ImageNet weights."""
 
@@ -51,19 +54,6 @@ def own_data(source: str, test_source: str = "") -> RunConfig:
         optimiser=OptimiserSettings(constant_epochs=20),
         train=TrainSettings(epochs=100, batch_size=own_batch(len(samples), 128)),
     )
-
-
-def usual_method(*, features: bool) -> str:
-    """Return the method for your own data if none is named.
-
-    Cross-fit finds foreign images best on features, given or of a frozen network; LOND-DRS is the more accurate on
-    images that a network learns from scratch.
-
-    Examples:
-        >>> usual_method(features=True)
-        'cross-fit'
-    """
-    return "cross-fit" if features else RunConfig.method
 
 
 def own_batch(images: int, usual: int) -> int:
