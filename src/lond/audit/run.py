@@ -15,7 +15,7 @@ from lond.audit.copies.duplicates import find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.judge.earlier import usual_extractor
-from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE, MODEL, Learned, Learning, learn, usual_folds
+from lond.audit.judge.learn import MODEL, Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
@@ -58,7 +58,7 @@ class AuditSettings:
 
     Examples:
         >>> AuditSettings(folds=3, map="none").false_alarm_rate
-        0.1
+        0.05
     """
 
     extractor: ExtractorSettings = ExtractorSettings(mirrored=False)
@@ -69,7 +69,7 @@ class AuditSettings:
     seed: int = 0
     folds: int = 0
     """Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained."""
-    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
+    false_alarm_rate: float = Learning.false_alarm_rate
     """Share of new images of known classes that the audit's model may call foreign."""
     neighbours: int = 8
     """Number of nearest images in the table."""

@@ -61,29 +61,51 @@ def load_data(
         >>> len(train), len(test)
         (1198, 599)
     """
-    data, frozen = config.data, config.data.frozen
+    train, test, noise = open_data(config)
 
     def ready(samples: Samples) -> Samples:
-        if frozen.backbone and is_features(samples.pixels):
-            raise ConfigError(
-                f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
-            )
-        if frozen.backbone:
-            return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
-        return in_memory(samples) if data.source else samples
+        return ready_to_train(config, samples, runtime, show_progress=show_progress)
 
+    return ready(train), None if test is None else ready(test), noise
+
+
+def open_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any]]:
+    """Return the same as ``load_data``, but images as they lie in their files: features are not computed yet.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    data, frozen = config.data, config.data.frozen
     if not data.source:
         benchmark: Benchmark = load_benchmark(data.benchmark)
-        return ready(benchmark.train), ready(benchmark.test), benchmark.manifest
-    train = ready(load(data.source, options=data.read))
+        return benchmark.train, benchmark.test, benchmark.manifest
+    train = load(data.source, options=data.read)
     # A frozen network takes images of any shape.
     options = data.read if frozen.backbone else reading_at(shape_of(train), data.read)
     test = None
     test_source = data.test_source or (data.source if has_split(data.source, "test", options) else "")
     if test_source:
         split = "test" if has_split(test_source, "test", options) else "train"
-        test = ready(load(test_source, split, class_names=train.class_names, options=options))
+        test = load(test_source, split, class_names=train.class_names, options=options)
     return train, test, {"noise": "the data's own; rates unknown"}
+
+
+def ready_to_train(
+    config: RunConfig, samples: Samples, runtime: RuntimeSettings | None, *, show_progress: bool | None = None
+) -> Samples:
+    """Return opened samples as a run learns from them: as features of its frozen network, or held in memory.
+
+    Raises:
+        ConfigError: features of a frozen network are wanted of what are features already.
+    """
+    frozen = config.data.frozen
+    if frozen.backbone and is_features(samples.pixels):
+        raise ConfigError(
+            f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
+        )
+    if frozen.backbone:
+        return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
+    return in_memory(samples) if config.data.source else samples
 
 
 def new_features(samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None) -> Samples:
