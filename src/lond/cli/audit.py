@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
+from lond.cli.runs import print_threshold
 from lond.cli.shared import Accelerator, LogTo, Threads, out, say
 from lond.errors import ConfigError
 
@@ -70,7 +72,7 @@ def audit(
     ] = 0,
     folds: Annotated[int, typer.Option(help="Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained.")] = 0,
     rate: Annotated[
-        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.1.")
+        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.05.")
     ] = None,
     map_kind: Annotated[str, typer.Option("--map", help="Map of the images: auto, tsne, pca or none.")] = "auto",
     cache: Annotated[Path | None, typer.Option(help="Folder of cached features; default: OUT/features.")] = None,
@@ -175,10 +177,20 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
         skipped = f"; {unsure} rejected (not sure) teach nothing" if unsure else ""
         say(f"second look: {look['taught']} decided images taken as truth{skipped}")
         say(f"decisions: {kept_decisions(folder, look['key'])}")
-    model = look["model"] if look else "model"
-    say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
+    _print_model(folder)
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
     say(f"decide on the page, then: {next_commands(str(folder))[1]}")
+
+
+def _print_model(folder: Path) -> None:
+    """Print which model the audit has for new images, how it is used, and what its threshold rests on."""
+    from lond.io.json_files import read_json
+    from lond.runs import METRICS
+    from lond.runs.audit_model import run_folder
+
+    model = run_folder(folder)
+    say(f"model: {model} (for new images: lond predict {shlex.quote(str(folder))} IMAGES)")
+    print_threshold(read_json(model / METRICS), folder)
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
