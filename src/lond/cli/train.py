@@ -99,6 +99,8 @@ def train(
     print_figures(f"{config.method}, mean over its last epochs", metrics)
     _print_verdicts(folder)
     print_threshold(read_json(folder / METRICS), folder)
+    if config.data.frozen.backbone:
+        say(f"features: kept in {config.data.frozen.cache} for later runs (--set data.frozen.cache=FOLDER moves them)")
     out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
 
 

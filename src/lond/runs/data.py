@@ -63,10 +63,34 @@ def load_data(
     """
     train, test, noise = open_data(config)
 
-    def ready(samples: Samples) -> Samples:
-        return ready_to_train(config, samples, runtime, show_progress=show_progress)
+    return *ready_data(config, train, test, runtime, show_progress=show_progress), noise
 
-    return ready(train), None if test is None else ready(test), noise
+
+def ready_data(
+    config: RunConfig,
+    train: Samples,
+    test: Samples | None,
+    runtime: RuntimeSettings | None,
+    *,
+    show_progress: bool | None = None,
+) -> tuple[Samples, Samples | None]:
+    """Return opened sets as a run learns from them: as features of its frozen network, or held in memory.
+
+    Raises:
+        ConfigError: features of a frozen network are wanted of what are features already.
+    """
+
+    def ready(samples: Samples, what: str = "") -> Samples:
+        frozen = config.data.frozen
+        if frozen.backbone and is_features(samples.pixels):
+            raise ConfigError(
+                f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
+            )
+        if frozen.backbone:
+            return _features(samples, frozen, Path(frozen.cache), runtime, show_progress, what)
+        return in_memory(samples) if config.data.source else samples
+
+    return ready(train), None if test is None else ready(test, " the test images")
 
 
 def open_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any]]:
@@ -90,24 +114,6 @@ def open_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any
     return train, test, {"noise": "the data's own; rates unknown"}
 
 
-def ready_to_train(
-    config: RunConfig, samples: Samples, runtime: RuntimeSettings | None, *, show_progress: bool | None = None
-) -> Samples:
-    """Return opened samples as a run learns from them: as features of its frozen network, or held in memory.
-
-    Raises:
-        ConfigError: features of a frozen network are wanted of what are features already.
-    """
-    frozen = config.data.frozen
-    if frozen.backbone and is_features(samples.pixels):
-        raise ConfigError(
-            f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
-        )
-    if frozen.backbone:
-        return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
-    return in_memory(samples) if config.data.source else samples
-
-
 def new_features(samples: Samples, frozen: FrozenSettings, runtime: RuntimeSettings | None) -> Samples:
     """Return the features of images that a trained run is asked about; features are taken as they are.
 
@@ -125,10 +131,13 @@ def _features(
     cache: Path | None,
     runtime: RuntimeSettings | None,
     show_progress: bool | None = None,
+    what: str = "",
 ) -> Samples:
+    """Return the features of images; ``what`` says of which, behind the name of the step."""
     runtime = runtime or RuntimeSettings()
     with work_here("features", show=show_progress) as work:
-        reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), work.part)
+        device = choose_device(runtime.accelerator, runtime.threads)
+        reader = FeatureReader(cache, device, lambda step: work.part(step + what))
         return as_features(samples, frozen, reader)
 
 

@@ -19,7 +19,7 @@ from lond.methods import Method
 from lond.progress.work import announce_steps
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, calibrate_scores, load_calibration
-from lond.runs.data import check_trainable, divide, open_data, ready_to_train, shape_of
+from lond.runs.data import check_trainable, divide, open_data, ready_data, shape_of
 from lond.runs.fit_detector import fit_detector
 from lond.runs.folder import (
     CONFIG,
@@ -76,10 +76,7 @@ def train_run(
     by_folds = calibration is None and needs_folds(config, opened, runtime_settings, detector)
     readings = (1 if opened_test is None else 2) if config.data.frozen.backbone else 0
     announce_steps(readings + int(by_folds) + 1)
-    samples = ready_to_train(config, opened, runtime_settings, show_progress=show_progress)
-    test = None
-    if opened_test is not None:
-        test = ready_to_train(config, opened_test, runtime_settings, show_progress=show_progress)
+    samples, test = ready_data(config, opened, opened_test, runtime_settings, show_progress=show_progress)
     if by_folds:
 
         def train(part: RunConfig, learned: Samples) -> LoadedRun:
