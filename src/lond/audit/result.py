@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,7 +28,6 @@ from lond.audit.saved import (
     writable,
 )
 from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
-from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
 from lond.io.json_files import write_json
 from lond.types import Verdict
@@ -68,8 +67,7 @@ class Audit(AuditContents):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        pandas = optional_import("pandas", "data frames need pandas: pip install pandas")
-        return pandas.DataFrame({column.name: list(getattr(self.table, column.name)) for column in fields(self.table)})
+        return self.table.to_pandas()
 
     def show(
         self,
