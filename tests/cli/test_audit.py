@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     tree = tmp_path / "tree"
     assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
     assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
+    for place in (tree, tmp_path / "new.csv"):
+        again = ["apply", result, "--out", place, "--write"]
+        code, out, error = lond(*again)
+        assert code == 2 and "replace it with --overwrite" in error and "images stay" not in out, "told before the plan"
+        code, out, _ = lond(*again, "--overwrite")
+        assert code == 0 and f"written: {place}" in out
+        assert f"the model of the audit ({result / 'heads' / 'model'}) has learned from them" in out
+        assert ("with --link copy it can be moved" in out) == (place == tree)
     assert {path: path.read_bytes() for path in images.rglob("*.png")} == before
 
 
@@ -86,7 +95,7 @@ def test_more_foreign_images_than_are_called_so_are_told(
     called: int, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Found:
-        title, counts = "Audit", {"foreign": called}
+        title, counts, table = "Audit", {"foreign": called}, SimpleNamespace(copy_group=(), quality=())
         summary: ClassVar[dict[str, Any]] = {
             "counts": {"foreign": called}, "rates": {"foreign": {"estimate": 0.1, "low": 0.0, "high": 0.3}},
             "problems": [], "notes": [], "leaks": [],
