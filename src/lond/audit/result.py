@@ -135,6 +135,8 @@ class Audit(AuditContents):
 
         A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
         installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
+        A model for new images is not written: ``audit(..., folder=Path("audit/heads"))`` trains one in that folder,
+        where ``lond predict audit`` looks for it.
 
         Raises:
             ConfigError: the folder holds a second look, and this is none.

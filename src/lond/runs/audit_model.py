@@ -34,7 +34,7 @@ def run_folder(folder: Path) -> Path:
         return model
     raise DataError(
         f"{folder} is the folder of an audit, and holds no model {model}: finish it with its lond audit command; "
-        f'in Python, audit(..., folder="{folder / HEADS}") trains one'
+        f'in Python, audit(..., folder=Path("{folder / HEADS}")) trains one'
     )
 
 
