@@ -38,7 +38,8 @@ def stripes(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def small(**changes: Any) -> LondClassifier:
     arguments = {
-        "method": "lond-drs", "width": 0.125, "epochs": 4, "warmup_epochs": 2, "batch_size": 16, "flip": False, "strong": "geometric",
+        "method": "lond-drs",
+        "width": 0.125, "epochs": 4, "warmup_epochs": 2, "batch_size": 16, "flip": False, "strong": "geometric",
         "padding": 1, "settings": {"identify": {"neighbours": 10, "clean_quantile": 0.9}}, "device": "cpu",
     }  # fmt: skip
     return LondClassifier(**arguments | changes)

@@ -67,7 +67,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         strong: Strong augmentation: "autoaugment", "randaugment", "augmix" or "geometric".
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
         frozen: True, or the name of a network, to learn from features of a frozen pretrained network instead of pixels;
-            much faster on a CPU.
+            much faster on a CPU. The features are kept in ``runs/features`` if there is such a folder.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
         device: "auto", "cpu", "gpu" or "mps".

@@ -101,3 +101,20 @@ def test_the_summary_counts_every_image_and_names_all_problems(found: Findings) 
     assert summary["problems"] == [
         {"id": "broken", "reason": "cut short"}, {"id": "row 9", "reason": "no such file"},
     ]  # fmt: skip
+
+
+def test_all_copies_of_an_image_name_their_group(found: Findings) -> None:
+    at = found.own_row()
+    table = found.table(at, found.verdicts(at))
+    assert table.copy_group == ("1", "2", "", "", "1", "", "2", "")
+
+
+def test_the_figure_that_is_compared_with_the_limit_is_told(found: Findings) -> None:
+    at = found.own_row()
+    verdicts = found.verdicts(at)
+    table, summary = found.table(at, verdicts), found.summary(verdicts, [], [])
+    expected = (0.15, 0.2, 0.05 / 0.1, math.nan, 0.15, math.nan, 0.8, 0.8 / 0.9)
+    assert table.wrong_if_known == pytest.approx(expected, nan_ok=True)
+    for verdict, chance in zip(table.verdict, table.wrong_if_known, strict=True):
+        if verdict in ("clean", "mislabelled"):
+            assert (verdict == "mislabelled") == (chance > summary["wrong_threshold"])

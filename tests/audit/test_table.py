@@ -200,3 +200,31 @@ def test_a_large_table_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "parts" / names[0]).unlink()
     with pytest.raises(DataError, match="holds 1 of 2 parts"):
         read_audit(tmp_path / "parts")
+
+
+def test_a_table_shows_a_few_rows_of_itself() -> None:
+    told = repr(small()).splitlines()
+    assert told[0].startswith("AuditTable of 3 rows; .to_pandas() gives a data frame")
+    assert [line.strip() for line in told[1:]] == [
+        "a: cat, clean, 99 %",
+        "b: dog -> cat, mislabelled, 50 %",
+        "c: (no label), duplicate conflict",
+    ]
+    many = repr(table_of(tuple(f"{number}\x1b[2J" for number in range(500))))
+    assert many.splitlines()[-1].strip() == "... and 492 more rows" and len(many) < 600 and "\x1b" not in many
+
+
+def test_a_table_becomes_a_data_frame() -> None:
+    pytest.importorskip("pandas")
+    frame = small().to_pandas()
+    assert list(frame.columns) == [field.name for field in fields(AuditTable)]
+    assert list(frame["verdict"]) == list(small().verdict)
+
+
+def test_columns_of_later_versions_may_be_missing(tmp_path: Path) -> None:
+    write_csv(tmp_path / "t.csv", small())
+    rows = [line.rsplit(",", 2)[0] for line in (tmp_path / "t.csv").read_text().splitlines()]
+    assert rows[0].endswith("decided")
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    found = read_audit(tmp_path / "t.csv")
+    assert found.copy_group == ("",) * 3 and all(map(math.isnan, found.wrong_if_known))

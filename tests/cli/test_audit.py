@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
 from lond.cli.audit import _print_summary
 from lond.frozen import read as features
+from lond.runs import load_run
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -60,6 +62,14 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     tree = tmp_path / "tree"
     assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
     assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
+    for place in (tree, tmp_path / "new.csv"):
+        again = ["apply", result, "--out", place, "--write"]
+        code, out, error = lond(*again)
+        assert code == 2 and "replace it with --overwrite" in error and "images stay" not in out, "told before the plan"
+        code, out, _ = lond(*again, "--overwrite")
+        assert code == 0 and f"written: {place}" in out
+        assert f"the model of the audit ({result / 'heads' / 'model'}) has learned from them" in out
+        assert ("with --link copy it can be moved" in out) == (place == tree)
     assert {path: path.read_bytes() for path in images.rglob("*.png")} == before
 
 
@@ -85,7 +95,7 @@ def test_more_foreign_images_than_are_called_so_are_told(
     called: int, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Found:
-        title, counts = "Audit", {"foreign": called}
+        title, counts, table = "Audit", {"foreign": called}, SimpleNamespace(copy_group=(), quality=())
         summary: ClassVar[dict[str, Any]] = {
             "counts": {"foreign": called}, "rates": {"foreign": {"estimate": 0.1, "low": 0.0, "high": 0.3}},
             "problems": [], "notes": [], "leaks": [],
@@ -117,6 +127,37 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     assert (result / "audit.csv").read_bytes() == before
     assert lond("audit", *options, "--decisions", kept)[0] == 0
     assert (result / "audit.csv").read_bytes() == before
+
+
+def test_the_folder_of_an_audit_stands_for_its_newest_model(tmp_path: Path, lond: Call) -> None:
+    images, result = tmp_path / "images", tmp_path / "audit"
+    write_folder(images, each=24)
+    options = ["--out", result, "--size", 16, "--map", "pca", "--threads", 1, "--accelerator", "cpu"]
+    code, out, _ = lond("audit", images, *options)
+    assert code == 0 and "threshold: 5 % false alarms, by" in out
+    assert f"model: {result / 'heads' / 'model'} (for new images: lond predict {result} IMAGES)" in out
+    table = tmp_path / "p.csv"
+    code, out, err = lond("predict", result, images, "--out", table)
+    assert (code, err) == (0, "") and f"model of the audit: {result / 'heads' / 'model'}" in out
+    assert "the threshold for 5 % false alarms" in out
+    (tmp_path / "decisions.csv").write_text("id,decision,new_label\nred/red_20.png,keep,\n")
+    assert lond("audit", images, *options, "--decisions", tmp_path / "decisions.csv")[0] == 0
+    (second,) = (result / "heads").glob("second-look-*/model")
+    for command in (
+        ["predict", result, images, "--out", table],
+        ["calibrate", result, "--known", images],
+        ["evaluate", result, "--data", images],
+        ["detect", result, "--known", images, "--foreign", images, "--only", "own", "--out", tmp_path / "detect"],
+        ["export", result, tmp_path / "weights.safetensors"],
+    ):
+        code, out, err = lond(*command)
+        assert code == 0 and f"model of the audit: {second}" in out, err
+    only = ["detect", result, "--known", images, "--foreign", images, "--out", tmp_path / "detect", "--only"]
+    assert lond(*only, "msp")[0] == 0
+    code, _, err = lond(*only, "knn")
+    assert code == 2 and "knn: the run does not say where its training images are" in err
+    calibration = load_run(result).calibration
+    assert calibration is not None and calibration.source == str(images)
 
 
 def test_probabilities_from_a_file(tmp_path: Path, lond: Call) -> None:

@@ -119,7 +119,7 @@ def test_predict_writes_a_row_an_image(run: Path, pictures: Path, tmp_path: Path
     assert "1 unreadable" in out
     rows = read_csv(table)
     assert len(rows) == 49
-    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "p_value", "verdict", "reason"]
+    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "threshold", "p_value", "verdict", "reason"]
     assert [row["id"] for row in rows if row["verdict"] == "unreadable"] == ["bee/bad.png"]
     known = [row for row in rows if row["verdict"] != "unreadable"]
     assert np.mean([row["class"] == row["id"].split("/")[0] for row in known]) > 0.8
@@ -370,7 +370,7 @@ def test_predict_uses_the_calibrated_decision(
     for folder in (checked, clutter):
         assert lond("predict", own_run, folder, "--out", tmp_path / f"{folder.name}.csv")[0] == 0
     rows = read_csv(tmp_path / f"{checked.name}.csv")
-    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "p_value", "verdict", "reason"]
+    assert list(rows[0]) == ["id", "class", "probability", "foreign_score", "threshold", "p_value", "verdict", "reason"]
     for row in rows + read_csv(tmp_path / f"{clutter.name}.csv"):
         assert (row["verdict"] == "foreign") == (float(row["p_value"]) <= 0.25)
         assert (row["verdict"] == "foreign") == (float(row["foreign_score"]) > calibration.threshold * (1 + 1e-5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from audit.formats.format_samples import audited_folder
@@ -56,3 +57,24 @@ def test_the_folder_of_an_audit_is_enough(tmp_path: Path) -> None:
     (out / "labels.json").write_text(json.dumps(labels))
     assert "(1 decisions)" in run(*back), "labels that nobody changed are no decisions"
     assert read_decisions(decisions)[table.id[row]].new_label == "another"
+
+
+def test_what_an_export_lacks_and_needs_is_said(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "photos", 24)
+    verdicts = ("unreadable", *("clean" if verdict == "unreadable" else verdict for verdict in table.verdict[1:]))
+    (tmp_path / "audit").mkdir()
+    write_csv(tmp_path / "audit" / "audit.csv", replace(table, verdict=verdicts))
+    (tmp_path / "audit" / "summary.json").write_text(json.dumps({"source": str(tmp_path / "photos")}))
+    said = {
+        tool: run("audit-export", str(tmp_path / "audit"), "--to", tool, "--out", str(tmp_path / tool))
+        for tool in ("label-studio", "huggingface", "datalab")
+    }
+    for tool in ("label-studio", "huggingface"):
+        assert "note: 1 unreadable image(s) are left out; the export holds 23" in said[tool]
+    assert "note" not in said["datalab"]
+    assert f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={tmp_path / 'photos'}" in said["label-studio"]
+    back = ("--table", str(tmp_path / "audit"), "--out", str(tmp_path / "decisions.csv"))
+    told = run("audit-import", str(tmp_path / "label-studio"), "--from", "label-studio", *back)
+    assert "(0 decisions)" in told and "nobody has chosen a label there, so there is nothing to apply" in told
+    told = run("audit-import", str(tmp_path / "datalab"), "--from", "datalab", *back)
+    assert "no label differs from the given one" in told and "--all-checked" in told

@@ -41,6 +41,14 @@ def test_from_images_to_predictions(tmp_path: Path, lond: Call) -> None:
     code, out, err = lond("train", tmp_path / "images", "--frozen", "--out", run, *SMALL)
     assert code == 0, err
     assert "accuracy" in out
+    steps = [line.split(" (after")[0] for line in err.splitlines() if line.startswith("training: step")]
+    assert list(dict.fromkeys(", ".join(line.split(", ")[:2]) for line in steps)) == [
+        "training: step 1 of 4, reading",
+        "training: step 2 of 4, reading the test images",
+        "training: step 3 of 4, setting the threshold",
+        "training: step 4 of 4, cross-fit",
+    ]
+    assert "features: kept in runs/features" in out
     assert "5 % false alarms, by " in out and "samples that a run trained without them agrees with" in out
     stored = load_run(run).config
     assert (stored.net.backbone, stored.train.epochs, stored.data.frozen.size) == ("features", 9, 16)

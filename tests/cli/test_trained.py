@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from methods.tiny import VIEWS, tiny_samples
+from PIL import Image
 
 from lond.config import DataSettings, NetSettings, RunConfig
 from lond.methods import StandardSettings
@@ -58,6 +59,33 @@ def test_predict_writes_a_row_an_image_at_any_threshold(run: Path, images: Path,
         assert code == 0 and f"30 images: {foreign} foreign, 0 unreadable; written to" in out
         with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
             assert [row["verdict"] for row in csv.DictReader(file)] == [verdict] * 30
+
+
+def test_predict_takes_single_images_and_tells_the_threshold(
+    run: Path, images: Path, tmp_path: Path, lond: Call
+) -> None:
+    files = [tmp_path / "a.png", tmp_path / "b.PNG"]
+    for file in files:
+        Image.fromarray(np.zeros((8, 8), np.uint8)).save(file)
+    assert lond("calibrate", run, "--known", images, "--rate", 0.25)[0] == 0
+    code, out, err = lond("predict", run, *files, "--out", tmp_path / "p.csv")
+    assert (code, err) == (0, "") and "2 images: " in out
+    assert "the threshold for 25 % false alarms (from 27 known images)" in out
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == [file.as_posix() for file in files]
+    stored = load_run(run).threshold
+    assert stored is not None and {row["threshold"] for row in rows} == {f"{stored:.6g}"}
+    code, out, _ = lond("predict", run, files[0], "--out", tmp_path / "p.csv", "--threshold", 7)
+    assert code == 0 and "1 images" in out and "score above 7, as --threshold says" in out
+    code, _, err = lond("predict", run, files[0], images, "--out", tmp_path / "p.csv")
+    assert code == 2 and "images.npz is not an image file; give one folder, one table, or image files only" in err
+
+
+def test_messages_of_commands_name_files_only(run: Path, tmp_path: Path, lond: Call) -> None:
+    (tmp_path / "notes.txt").write_text("no images")
+    code, _, err = lond("predict", run, tmp_path / "notes.txt", "--out", tmp_path / "p.csv")
+    assert code == 2 and "notes.txt is of no known kind; give a folder" in err and "Samples" not in err
 
 
 def test_calibrate_leaves_foreign_images_out(run: Path, images: Path, lond: Call) -> None:

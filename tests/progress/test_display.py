@@ -57,9 +57,9 @@ def test_lines_keep_their_pace() -> None:
     for second in range(0, 100, 7):
         now[0] = float(second)
         lines(Event("audit", 1, 3, "reading", f"{second}"))
-    assert [line.split(", ")[-1] for line in written] == ["0", "35", "70"]
+    assert [line.split(", ")[-1] for line in written] == ["0", "35 (after 35 s)", "70 (after 1 min)"]
     lines(Event("audit", 2, 3, "training"))
-    assert written[-1] == "audit: step 2 of 3, training"
+    assert written[-1] == "audit: step 2 of 3, training (after 2 min)"
 
 
 def test_the_first_estimate_of_long_work_is_not_kept_waiting() -> None:

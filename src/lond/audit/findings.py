@@ -144,6 +144,9 @@ class Findings:
             neighbours=tuple(near),
             copy=self.groups.kinds(),
             decided=() if self.look is None else self.look.words,
+            copy_group=tuple("" if group < 0 else str(group + 1) for group in self.groups.groups.tolist()),
+            # What the limit for wrong labels is compared with.
+            wrong_if_known=readable((likely.wrong / (1 - likely.foreign)).clamp_max(1)),
         )
 
     def summary(self, verdicts: list[Verdict], notes: list[str], leaks: list[dict[str, Any]]) -> dict[str, Any]:

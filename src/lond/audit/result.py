@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,7 +28,6 @@ from lond.audit.saved import (
     writable,
 )
 from lond.audit.table import read_audit, write_csv, write_parquet, write_parts
-from lond.data.options import optional_import
 from lond.errors import ConfigError, MissingDependencyError
 from lond.io.json_files import write_json
 from lond.types import Verdict
@@ -68,8 +67,7 @@ class Audit(AuditContents):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        pandas = optional_import("pandas", "data frames need pandas: pip install pandas")
-        return pandas.DataFrame({column.name: list(getattr(self.table, column.name)) for column in fields(self.table)})
+        return self.table.to_pandas()
 
     def show(
         self,
@@ -137,6 +135,8 @@ class Audit(AuditContents):
 
         A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
         installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
+        A model for new images is not written: ``audit(..., folder=Path("audit/heads"))`` trains one in that folder,
+        where ``lond predict audit`` looks for it.
 
         Raises:
             ConfigError: the folder holds a second look, and this is none.

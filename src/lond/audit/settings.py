@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from lond.audit.judge.learn import AUDIT_FALSE_ALARM_RATE
+from lond.audit.judge.learn import Learning
 from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.layout_map import MapKind
@@ -18,7 +18,7 @@ class AuditSettings:
 
     Examples:
         >>> AuditSettings(folds=3, map="none").false_alarm_rate
-        0.1
+        0.05
     """
 
     extractor: ExtractorSettings = ExtractorSettings(mirrored=False)
@@ -29,7 +29,7 @@ class AuditSettings:
     seed: int = 0
     folds: int = 0
     """Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained."""
-    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
+    false_alarm_rate: float = Learning.false_alarm_rate
     """Share of new images of known classes that the audit's model may call foreign."""
     neighbours: int = 8
     """Number of nearest images in the table."""

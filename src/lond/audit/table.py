@@ -15,16 +15,19 @@ from lond.io.atomic import write_atomically
 from lond.io.csv_files import join_texts, printable, read_rows, split_texts, write_rows
 from lond.types import Verdict
 
-TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason", "copy", "decided")
+TEXTS = ("id", "path", "label", "verdict", "suggested_label", "duplicate_of", "reason", "copy", "decided", "copy_group")
 """Columns of text; empty where there is nothing to say."""
 
-NUMBERS = ("confidence", "neighbour_margin", "negative_margin", "wrong_score", "foreign_score", "p_value")
+NUMBERS = (
+    *("confidence", "neighbour_margin", "negative_margin"),
+    *("wrong_score", "foreign_score", "p_value", "wrong_if_known"),
+)
 """Columns of numbers; NaN (an empty cell) where there is none. Only audits of version 0.1 have p-values."""
 
 LISTS = ("neighbours", "quality")
 """Columns of several texts each."""
 
-LATER = ("copy", "quality", "wrong_score", "decided")
+LATER = ("copy", "quality", "wrong_score", "decided", "copy_group", "wrong_if_known")
 """Columns that tables of older versions lack; empty there."""
 
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
@@ -35,22 +38,28 @@ WHAT = "an audit's table"
 PART_ROWS = 100_000
 """Rows of each file of a table in parts."""
 
+SHOWN = 8
+"""Rows that a table shows of itself."""
+
 _PART = "part-"
 
 _PYARROW = "Parquet files need pyarrow: pip install 'lond[tables]'"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditTable:
     """Table of verdicts on N images, in the order of the source; every column has N entries.
 
     ``verdict`` holds the values of ``lond.types.Verdict``. ``confidence`` is how likely what it says is right: that the
     image is foreign, that its label is right, or that the suggested one is. ``wrong_score`` is how likely the label is
-    wrong though the image is of a known class, ``foreign_score`` how likely it is of none.
+    wrong though the image is of a known class, ``foreign_score`` how likely it is of none. ``wrong_if_known`` is how
+    likely the label is wrong if the image is of a known class, ``wrong_score / (1 - foreign_score)``: images called
+    foreign aside, a label is called wrong where it exceeds the summary's ``wrong_threshold``.
     ``duplicate_of`` is the id of the image that this one repeats, ``neighbours`` the ids of its nearest images.
+    All images that repeat each other have the same ``copy_group``, a number from "1" on; "" for images without copies.
     ``copy`` says how it repeats that image, "exact" or "near". ``quality`` names what is odd about the picture itself,
     such as "dark" or "blurred"; it says nothing about the label. ``decided`` is what a person had decided before this
-    look ("accept", "keep", ...), "" for nothing; the verdict follows it. These three may be left out.
+    look ("accept", "keep", ...), "" for nothing; the verdict follows it. Columns with a default may be left out.
 
     Examples:
         >>> import numpy as np
@@ -80,14 +89,21 @@ class AuditTable:
     copy: tuple[str, ...] = ()
     quality: tuple[tuple[str, ...], ...] = ()
     decided: tuple[str, ...] = ()
+    copy_group: tuple[str, ...] = ()
+    wrong_if_known: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that all columns have the same length; fill those that were left out."""
-        for name in ("copy", "decided"):
+        empty: dict[str, object] = {
+            "copy": "",
+            "decided": "",
+            "copy_group": "",
+            "quality": (),
+            "wrong_if_known": math.nan,
+        }
+        for name, value in empty.items():
             if not getattr(self, name):
-                object.__setattr__(self, name, ("",) * len(self.id))
-        if not self.quality:
-            object.__setattr__(self, "quality", ((),) * len(self.id))
+                object.__setattr__(self, name, (value,) * len(self.id))
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns differ in length: {lengths}")
@@ -95,6 +111,31 @@ class AuditTable:
     def __len__(self) -> int:
         """Return the number of images."""
         return len(self.id)
+
+    def __repr__(self) -> str:
+        """Return the first rows in short, and how to get the others."""
+        lines = [f"{self.id[at]}: {self._told(at)}" for at in range(min(SHOWN, len(self)))]
+        more = [f"... and {len(self) - SHOWN:,} more rows"] if len(self) > SHOWN else []
+        head = f"AuditTable of {len(self):,} rows; .to_pandas() gives a data frame, .id, .verdict, ... the columns"
+        # Control characters of a hostile name could do harm in a terminal.
+        safe = ("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line) for line in lines)
+        return "\n  ".join([head, *safe, *more])
+
+    def _told(self, at: int) -> str:
+        """Return label, verdict, suggestion and confidence of a row as a few words."""
+        other = self.suggested_label[at]
+        arrow = f" -> {other}" if other and other != self.label[at] else ""
+        sure = "" if math.isnan(self.confidence[at]) else f", {100 * self.confidence[at]:.0f} %"
+        return f"{self.label[at] or '(no label)'}{arrow}, {self.verdict[at]}{sure}"
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        pandas = optional_import("pandas", "data frames need pandas: pip install pandas")
+        return pandas.DataFrame({column.name: list(getattr(self, column.name)) for column in fields(self)})
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one dictionary an image."""

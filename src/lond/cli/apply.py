@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lond.cli.audit_notes import told_foreign
 from lond.cli.shared import note, out
 from lond.errors import ConfigError
 
@@ -19,7 +20,9 @@ def apply(
     decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,
-    link: Annotated[str, typer.Option(help="For a folder: symlink, hardlink or copy.")] = "symlink",
+    link: Annotated[
+        str, typer.Option(help="For a folder: symlink (absolute), hardlink or copy (to move or zip it).")
+    ] = "symlink",
     confidence: Annotated[float, typer.Option(help="Minimum confidence for changing a label.")] = 0.5,
     foreign: Annotated[
         float, typer.Option(help="Minimum probability of being foreign for leaving an image out.")
@@ -40,10 +43,14 @@ def apply(
     write: Annotated[
         bool, typer.Option("--write", help="Write the corrected set; without it, only show the plan.")
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="With --write: replace a corrected set that lond apply wrote before.")
+    ] = False,
 ) -> None:
     """Show, and with --write create, the corrected set of an audit; originals are never changed."""
     from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
+    from lond.audit.correct.place import check_place_of
     from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
@@ -56,6 +63,8 @@ def apply(
     root = root or audited_folder(table)
     if write and save is not None and save.suffix != ".csv" and root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
+    if write and save is not None:
+        check_place_of(save, overwrite=overwrite)
     judged = read_audit(table)
     plan = plan_corrections(
         judged,
@@ -72,26 +81,27 @@ def apply(
     if not write or save is None:
         out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
         return
-    _write_corrected(plan, save, root, link, allow_outside)
+    _write_corrected(plan, save, root, link, allow_outside, overwrite)
+    if plan.foreign_left_out:
+        note(told_foreign(plan.foreign_left_out, table.parent))
 
 
-def _write_corrected(plan: CorrectionPlan, save: Path, root: Path | None, link: str, allow_outside: bool) -> None:
+def _write_corrected(
+    plan: CorrectionPlan, save: Path, root: Path | None, link: str, allow_outside: bool, overwrite: bool
+) -> None:
     """Write the corrected set as a CSV file or as a folder of links, and say so."""
     from lond.audit.correct.apply import write_corrected_csv, write_link_tree
-    from lond.audit.correct.link_tree import CLASSES
+    from lond.audit.correct.place import CLASSES
 
     if save.suffix == ".csv":
-        write_corrected_csv(save, plan, root, allow_outside=allow_outside)
+        write_corrected_csv(save, plan, root, overwrite=overwrite, allow_outside=allow_outside)
         if root is None and not all((save.parent / image.path).is_file() for image in plan.kept):
             note("the paths in it do not lead to files from where it lies; --root says what they start from")
     elif root is not None:
         links: Any = link  # the user's word, checked there
-        tree = write_link_tree(save, plan, root, link=links, allow_outside=allow_outside)
+        tree = write_link_tree(save, plan, root, link=links, allow_outside=allow_outside, overwrite=overwrite)
         if any(name != folder for name, folder in tree.folders.items()):
             note(f"names of classes that could harm as folders were changed; {CLASSES} in it lists them")
+        if link == "symlink":
+            note("it holds links to the originals; with --link copy it can be moved, zipped or sent")
     out.print(f"written: {save}", markup=False, soft_wrap=True)
-    if plan.foreign_left_out:
-        note(
-            f"{plan.foreign_left_out} foreign image(s) are left out, so a model trained on this set has seen none and "
-            "recognises fewer; the model of the audit (heads/model) has learned from them"
-        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lond.cli.audit_notes import print_copies, print_model
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
 from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
 from lond.errors import ConfigError
@@ -71,7 +72,7 @@ def audit(
     ] = 0,
     folds: Annotated[int, typer.Option(help="Cross-validation folds; 0 = 5, or 2 to 5 when networks are trained.")] = 0,
     rate: Annotated[
-        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.1.")
+        float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.05.")
     ] = None,
     map_kind: Annotated[str, typer.Option("--map", help="Map of the images: auto, tsne, pca or none.")] = "auto",
     cache: Annotated[Path | None, typer.Option(help="Folder of cached features; default: OUT/features.")] = None,
@@ -193,8 +194,7 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
         skipped = f"; {unsure} rejected (not sure) teach nothing" if unsure else ""
         say(f"second look: {look['taught']} decided images taken as truth{skipped}")
         say(f"decisions: {kept_decisions(folder, look['key'])}")
-    model = look["model"] if look else "model"
-    say(f"model: {folder / 'heads' / model}, for lond predict and lond export")
+    print_model(folder)
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
     say(f"decide on the page, then: {next_commands(str(folder))[1]}")
 
@@ -222,6 +222,7 @@ def _print_summary(found: Audit) -> None:
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
         advice = "on the page, sort all images by foreign score"
         say(f"by the estimate, more images may be foreign than are called so; {advice}")
+    print_copies(found.table)
     problems = found.summary["problems"]
     notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
     if len(problems) > SHOWN:

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from lond.cli.runs import RunFolder, chosen_run
 from lond.cli.shared import Accelerator, Threads, known_names, out
 from lond.errors import ConfigError
 
 
 def detect(
-    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    folder: RunFolder,
     known: Annotated[str, typer.Option(help="Images of known classes; default: the run's own test set.")] = "",
     foreign: Annotated[str, typer.Option(help="Foreign images.")] = "",
     save: Annotated[Path | None, typer.Option("--out", help="Output folder for table and figures.")] = None,
@@ -32,6 +33,7 @@ def detect(
 
     if bool(known) != bool(foreign):
         raise ConfigError("give both --known and --foreign, or neither (the run's own test set)")
+    folder = chosen_run(folder)
     target = save or folder / "detect"
     runtime = RuntimeSettings(accelerator, threads=threads)
     results = detect_run(folder, known, foreign, root, known_names(only, [OWN, *ALL_DETECTORS]), target, runtime)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lond.cli.shared import out
+from lond.cli.shared import say
 
 
 def audit_export(
@@ -20,13 +20,16 @@ def audit_export(
     ] = None,
 ) -> None:
     """Write an audit in the format of another tool."""
-    from lond.audit.formats.exchange import export_audit
+    from lond.audit.formats.exchange import export_audit, format_of
     from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
     table = table_of(table)
-    for path in export_audit(read_audit(table), tool, folder, root or audited_folder(table)):
-        out.print(f"written: {path}", markup=False, soft_wrap=True)
+    judged, root = read_audit(table), root or audited_folder(table)
+    for path in export_audit(judged, tool, folder, root):
+        say(f"written: {path}")
+    for note in format_of(tool).notes(judged, root):
+        say(f"note: {note}")
 
 
 def audit_import(
@@ -47,4 +50,8 @@ def audit_import(
     form = format_of(tool)
     decisions = decisions_from(form.read(labels), judged, keep_unchanged=form.chosen or all_checked)
     write_decisions(save, decisions, judged)
-    out.print(f"written: {save} ({len(decisions)} decisions)", markup=False, soft_wrap=True)
+    say(f"written: {save} ({len(decisions)} decisions)")
+    if not decisions:
+        why = "nobody has chosen a label there" if form.chosen else "no label differs from the given one"
+        all_right = "" if form.chosen else "; --all-checked takes unchanged labels as checked and right"
+        say(f"note: {why}, so there is nothing to apply{all_right}")

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from lond.cli.runs import RunFolder, chosen_run
 from lond.cli.shared import Threads, say
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    folder: RunFolder,
     file: Annotated[
         Path | None, typer.Argument(help="File to write: .onnx, .pt2 (PyTorch) or .safetensors (weights only).")
     ] = None,
@@ -38,6 +39,7 @@ def export(
     file = file or save
     assert file is not None
     choose_device("cpu", threads)
+    folder = chosen_run(folder)
     with overall("export", lines=True):
         said = export_run(folder, file, threshold=threshold, text=text)
     size = ", ".join(map(str, said["input"]["shape"]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lond.cli.runs import print_threshold
 from lond.cli.shared import (
     Frozen,
     FrozenNetwork,
@@ -63,8 +64,10 @@ def train(
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; an interrupted run resumes."""
+    from lond.io.json_files import read_json
     from lond.presets.options import COMMAND_LINE, key_and_value, stages
     from lond.processes.started import is_first_process, started_outside
+    from lond.runs import METRICS
     from lond.runs.fit_detector import check_name
     from lond.train.runtime import RuntimeSettings
 
@@ -95,7 +98,9 @@ def train(
         return
     print_figures(f"{config.method}, mean over its last epochs", metrics)
     _print_verdicts(folder)
-    _print_threshold(folder)
+    print_threshold(read_json(folder / METRICS), folder)
+    if config.data.frozen.backbone:
+        say(f"features: kept in {config.data.frozen.cache} for later runs (--set data.frozen.cache=FOLDER moves them)")
     out.print(f"run folder: {folder}", markup=False, soft_wrap=True)
 
 
@@ -174,20 +179,3 @@ def _print_verdicts(folder: Path) -> None:
     problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]
     if problems:
         out.print(f"left out: {len(problems)} files or folders, with reasons in manifest.json", soft_wrap=True)
-
-
-def _print_threshold(folder: Path) -> None:
-    """Say what the threshold of the foreign score rests on, and if that is too little."""
-    from lond.io.json_files import read_json
-    from lond.runs import METRICS
-    from lond.runs.out_of_fold import FEW_KNOWN
-
-    found = read_json(folder / METRICS)
-    images, rate = found.get("threshold_images"), f"{100 * found['false_alarm_rate']:g} %"
-    advice = f"lond calibrate {folder} --known IMAGES sets it by images that you checked"
-    if found["threshold"] is None:
-        say(f"note: too few images for a threshold at {rate} false alarms: no new image is called foreign; {advice}")
-    elif images is not None:
-        say(f"threshold: {rate} false alarms, by {images} {found['threshold_from']}")
-        if images < FEW_KNOWN // 2:
-            say(f"note: {images} images make a coarse threshold, and its true rate may be far from {rate}; {advice}")

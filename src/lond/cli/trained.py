@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.shared import Accelerator, Threads, out, print_figures
+from lond.cli.runs import RunFolder, chosen_run, describe_threshold
+from lond.cli.shared import Accelerator, Threads, out, print_figures, say
 from lond.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    folder: RunFolder,
     data: Annotated[str, typer.Option(help="Data to evaluate on; default: the run's own test set.")] = "",
     root: Annotated[str, typer.Option(help="Folder with the benchmark's files.")] = "",
     save: Annotated[Path | None, typer.Option("--out", help="JSON file for the metrics.")] = None,
@@ -32,6 +33,7 @@ def evaluate(
 
     _make_room(save)
     runtime = RuntimeSettings(accelerator, threads=threads)
+    folder = chosen_run(folder)
     run = load_run(folder)
     samples = run.read(data, runtime=runtime) if data else _own_test_set(run, root, runtime)
     figures = evaluate_predictions(run.predict(samples, Runtime(runtime)), samples.labels)
@@ -47,23 +49,31 @@ def evaluate(
 
 
 def predict(
-    folder: Annotated[Path, typer.Argument(help="Run folder.")],
-    source: Annotated[str, typer.Argument(help="Image folder, table or .npz file.")],
+    folder: RunFolder,
+    sources: Annotated[list[str], typer.Argument(help="Image folder, table or .npz file; or one or more images.")],
     save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
     threshold: Annotated[
-        float | None, typer.Option(help="Score above which an image is foreign; default: the run's own threshold.")
+        float | None,
+        typer.Option(
+            help="Score above which an image is foreign; default: the run's own, for 5 % false alarms unless it was "
+            "trained or calibrated with another rate."
+        ),
     ] = None,
     accelerator: Accelerator = "auto",
     threads: Threads = 0,
 ) -> None:
-    """Write the class, probability, foreign score and verdict (known or foreign) of every image to a CSV file."""
+    """Write the class, probability, foreign score and verdict (known or foreign) of every image to a CSV file.
+
+    An image is foreign if its score exceeds the threshold, which is printed and stands beside the score.
+    """
     from lond.runs import load_run
     from lond.runs.image_tables import prediction_rows
     from lond.train.runtime import Runtime, RuntimeSettings
 
     _make_room(save)
     runtime = RuntimeSettings(accelerator, threads=threads)
-    run = load_run(folder)
+    source = _one_source(sources)
+    run = load_run(chosen_run(folder))
     samples = run.read(source, ignore_classes=True, runtime=runtime)
     table = prediction_rows(run, samples, run.predict(samples, Runtime(runtime)), threshold)
     table.write(save)
@@ -74,10 +84,11 @@ def predict(
         markup=False,
         soft_wrap=True,
     )
+    say(describe_threshold(run, threshold))
 
 
 def calibrate(
-    folder: Annotated[Path, typer.Argument(help="Run folder.")],
+    folder: RunFolder,
     known: Annotated[str, typer.Option(help="Checked images of known classes that were not used for training.")],
     rate: Annotated[
         float | None, typer.Option(help="Share of known images that may be called foreign; default: 0.05.")
@@ -102,6 +113,7 @@ def calibrate(
     rate = FALSE_ALARM_RATE if rate is None else rate
     runtime = RuntimeSettings(accelerator, threads=threads)
     check_name(detector)
+    folder = chosen_run(folder)
     trained = load_trained(folder)
     run = trained.run
     samples = run.read(known, runtime=runtime)
@@ -119,6 +131,22 @@ def calibrate(
     if calibration.ece_before is not None and calibration.ece_after is not None:
         change = f"{100 * calibration.ece_before:.2f} % -> {100 * calibration.ece_after:.2f} %"
         out.print(f"temperature {calibration.temperature:.3f}, calibration error (ECE) {change}")
+
+
+def _one_source(sources: list[str]) -> str | list[str]:
+    """Return what images are read from: a folder or file of many, or a list of image files.
+
+    Raises:
+        ConfigError: several are named, and not all are image files.
+    """
+    from lond.data.images import IMAGE_SUFFIXES
+
+    others = [name for name in sources if Path(name).suffix.lower() not in IMAGE_SUFFIXES or Path(name).is_dir()]
+    if not others:
+        return sources
+    if len(sources) > 1:
+        raise ConfigError(f"{others[0]} is not an image file; give one folder, one table, or image files only")
+    return sources[0]
 
 
 def _own_test_set(run: LoadedRun, root: str, runtime: RuntimeSettings) -> Samples:

@@ -21,10 +21,13 @@ from lond.data.squares import cut_squares
 from lond.errors import DataError
 from lond.types import Samples
 
-KNOWN_KINDS = (
+KNOWN_PATHS = (
     "a folder (of class folders, of WebDataset archives, or of a YOLO data set), a .csv, .tsv, .parquet, .npz or .tar "
-    "file, a COCO .json file, Samples, (x, y) arrays, lists of files or pictures, a data frame, a torch or a Hugging "
-    "Face dataset"
+    "file, or a COCO .json file"
+)
+KNOWN_KINDS = (
+    f"the path of {KNOWN_PATHS}, Samples, (x, y) arrays, lists of files or pictures, a data frame, a torch or a "
+    "Hugging Face dataset"
 )
 
 
@@ -170,7 +173,7 @@ def _unknown(source: object) -> DataError:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         what = f"{path} is of no known kind" if path.exists() else f"there is no file or folder {path}"
-        return DataError(f"{what}; data may be {KNOWN_KINDS}")
+        return DataError(f"{what}; give {KNOWN_PATHS}")
     return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
 
 

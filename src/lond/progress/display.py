@@ -64,7 +64,10 @@ class Bar:
 
 
 class CalmLines:
-    """Writes a line when a step begins, when it can first tell how long it takes, and else every half minute."""
+    """Writes a line when a step begins, when it can first tell how long it takes, and else every half minute.
+
+    From a second on, lines tell how long the work has taken so far.
+    """
 
     def __init__(
         self, write: Callable[[str], None], pace: float = PACE, clock: Callable[[], float] = time.monotonic
@@ -72,12 +75,14 @@ class CalmLines:
         """Hand each line to ``write``."""
         self._write, self._pace, self._clock = write, pace, clock
         self._step = 0
+        self._begun: float | None = None
         self._last = -float("inf")
         self._has_told = False
 
     def __call__(self, event: Event) -> None:
         """Write a line if one is due."""
         now = self._clock()
+        self._begun = now if self._begun is None else self._begun
         is_new = event.step != self._step
         # What ends before the next line is due needs no estimate.
         tells = event.seconds_left is not None and event.seconds_left > self._pace
@@ -86,7 +91,8 @@ class CalmLines:
             return
         self._step, self._last = event.step, now
         self._has_told = tells or (self._has_told and not is_new)
-        self._write(line_of(event))
+        spent = now - self._begun
+        self._write(line_of(event) + (f" (after {duration(spent)})" if spent >= 1 else ""))
 
 
 def line_of(event: Event) -> str:

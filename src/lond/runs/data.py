@@ -61,28 +61,56 @@ def load_data(
         >>> len(train), len(test)
         (1198, 599)
     """
-    data, frozen = config.data, config.data.frozen
+    train, test, noise = open_data(config)
 
-    def ready(samples: Samples) -> Samples:
+    return *ready_data(config, train, test, runtime, show_progress=show_progress), noise
+
+
+def ready_data(
+    config: RunConfig,
+    train: Samples,
+    test: Samples | None,
+    runtime: RuntimeSettings | None,
+    *,
+    show_progress: bool | None = None,
+) -> tuple[Samples, Samples | None]:
+    """Return opened sets as a run learns from them: as features of its frozen network, or held in memory.
+
+    Raises:
+        ConfigError: features of a frozen network are wanted of what are features already.
+    """
+
+    def ready(samples: Samples, what: str = "") -> Samples:
+        frozen = config.data.frozen
         if frozen.backbone and is_features(samples.pixels):
             raise ConfigError(
                 f"{samples.origin} holds features already, which no frozen network can look at: leave out data.frozen"
             )
         if frozen.backbone:
-            return _features(samples, frozen, Path(frozen.cache), runtime, show_progress)
-        return in_memory(samples) if data.source else samples
+            return _features(samples, frozen, Path(frozen.cache), runtime, show_progress, what)
+        return in_memory(samples) if config.data.source else samples
 
+    return ready(train), None if test is None else ready(test, " the test images")
+
+
+def open_data(config: RunConfig) -> tuple[Samples, Samples | None, dict[str, Any]]:
+    """Return the same as ``load_data``, but images as they lie in their files: features are not computed yet.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    data, frozen = config.data, config.data.frozen
     if not data.source:
         benchmark: Benchmark = load_benchmark(data.benchmark)
-        return ready(benchmark.train), ready(benchmark.test), benchmark.manifest
-    train = ready(load(data.source, options=data.read))
+        return benchmark.train, benchmark.test, benchmark.manifest
+    train = load(data.source, options=data.read)
     # A frozen network takes images of any shape.
     options = data.read if frozen.backbone else reading_at(shape_of(train), data.read)
     test = None
     test_source = data.test_source or (data.source if has_split(data.source, "test", options) else "")
     if test_source:
         split = "test" if has_split(test_source, "test", options) else "train"
-        test = ready(load(test_source, split, class_names=train.class_names, options=options))
+        test = load(test_source, split, class_names=train.class_names, options=options)
     return train, test, {"noise": "the data's own; rates unknown"}
 
 
@@ -103,10 +131,13 @@ def _features(
     cache: Path | None,
     runtime: RuntimeSettings | None,
     show_progress: bool | None = None,
+    what: str = "",
 ) -> Samples:
+    """Return the features of images; ``what`` says of which, behind the name of the step."""
     runtime = runtime or RuntimeSettings()
     with work_here("features", show=show_progress) as work:
-        reader = FeatureReader(cache, choose_device(runtime.accelerator, runtime.threads), work.part)
+        device = choose_device(runtime.accelerator, runtime.threads)
+        reader = FeatureReader(cache, device, lambda step: work.part(step + what))
         return as_features(samples, frozen, reader)
 
 

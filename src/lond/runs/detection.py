@@ -25,7 +25,7 @@ from lond.presets.changes import with_root
 from lond.runs.data import divide, load_data
 from lond.runs.detection_figures import draw_histograms, draw_roc
 from lond.runs.run_detector import NOTHING, OWN, OWN_SCORE, to_cpu
-from lond.runs.trained import LoadedRun, load_trained
+from lond.runs.trained import LoadedRun, Trained, load_trained
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import FOREIGN, UNLABELLED, Samples
 
@@ -184,9 +184,13 @@ def detect_run(
     trained = load_trained(folder)
     run = trained.run
     config = with_root(run.config, root)
-    training, test, _ = load_data(config, runtime_settings)
-    if label_hash(training.labels) != trained.manifest["data"]["train"]["labels_sha256"]:
-        raise DataError(f"{training.origin} has changed since the run was trained: its labels are other ones")
+    training, test, held_out = None, None, None
+    if names_its_data(trained):
+        samples, test, _ = load_data(config, runtime_settings)
+        if label_hash(samples.labels) != trained.manifest["data"]["train"]["labels_sha256"]:
+            raise DataError(f"{samples.origin} has changed since the run was trained: its labels are other ones")
+        split = divide(config, samples)
+        training, held_out = split.learned_from, take(samples, split.held) if len(split.held) else None
     if known:
         sets, marks = mixed_test_set(*(run.read(source, runtime=runtime_settings) for source in (known, foreign)))
     elif test is not None:
@@ -195,10 +199,8 @@ def detect_run(
         raise DataError("the run was trained without test data; give --known and --foreign")
     target.mkdir(parents=True, exist_ok=True)
     runtime = Runtime(runtime_settings)
-    split = divide(config, training)
-    held_out = take(training, split.held) if len(split.held) else None
     chosen = None if names is None else [name for name in names if name != OWN]
-    results = [] if chosen == [] else compare_detectors(run, split.learned_from, sets, marks, chosen, runtime, held_out)
+    results = [] if chosen == [] else compare_detectors(run, training, sets, marks, chosen, runtime, held_out)
     own = own_result(run, sets, marks, runtime)
     shown = [own, *results] if names is None or OWN in names or own.used else results
     content = {
@@ -236,7 +238,7 @@ def own_result(run: LoadedRun, sets: list[Samples], foreign: Tensor, runtime: Ru
 
 def compare_detectors(
     run: LoadedRun,
-    training: Samples,
+    training: Samples | None,
     sets: list[Samples],
     foreign: Tensor,
     names: Sequence[str | type[Detector]] | None = None,
@@ -247,7 +249,8 @@ def compare_detectors(
 
     Args:
         run: a trained run.
-        training: the samples it was trained on (without held-out ones), with their given labels.
+        training: the samples it was trained on (without held-out ones), with their given labels; None if they are not
+            known, as of the model of an audit: only detectors without a fit are compared then.
         sets: test images.
         foreign: which of them, in order, are foreign.
         names: detectors, by name or class; all that suit the network if None.
@@ -256,15 +259,18 @@ def compare_detectors(
 
     Raises:
         ConfigError: one of the named detectors is unknown or does not suit the network.
+        DataError: one of them must be fitted, and the training samples are not known.
     """
     extractor = EvidenceReader(run, runtime)
-    fits = fit_evidence(extractor, training, held_out)
+    fits = None if training is None else fit_evidence(extractor, training, held_out)
     test = _joined_sets([extractor.evidence(samples) for samples in sets])
-    lacking = extractor.lacks(training)
+    lacking = extractor.lacks(sets[0] if training is None else training)
     chosen = {name: ALL_DETECTORS[name] for name in map(ALL_DETECTORS.name_of, names or ALL_DETECTORS)}
+    if fits is None:
+        chosen = _without_a_fit(chosen, strict=bool(names))
     results = []
     for name, kind in _suitable(chosen, lacking, strict=bool(names)).items():
-        for fitted_on, evidence in fits.of(kind.fits_on):
+        for fitted_on, evidence in [(NOTHING, test)] if fits is None else fits.of(kind.fits_on):
             started = time.perf_counter()
             scores, problem = torch.empty(0), ""
             try:
@@ -278,6 +284,25 @@ def compare_detectors(
             used = (name, fitted_on) == (run.detector.name, run.detector.fitted_on)
             results.append(DetectorResult(name, fitted_on, figures, seconds, scores, problem, used))
     return results
+
+
+NO_TRAINING_DATA = (
+    "the run does not say where its training images are, so this detector cannot be fitted to it; "
+    "detectors without a fit, such as msp or mls, can be chosen"
+)
+
+
+def names_its_data(trained: Trained) -> bool:
+    """Tell whether a run says where its training images are; one on samples at hand, as that of an audit, does not."""
+    return trained.run.config.data.source not in ("", "memory", "features") or bool(trained.manifest.get("noise"))
+
+
+def _without_a_fit(chosen: dict[str, type[Detector]], *, strict: bool) -> dict[str, type[Detector]]:
+    """Return the detectors that are fitted on nothing; if ``strict``, another one is an error."""
+    fitted = [name for name, kind in chosen.items() if kind.fits_on != "nothing"]
+    if strict and fitted:
+        raise DataError(f"{fitted[0]}: {NO_TRAINING_DATA}")
+    return {name: kind for name, kind in chosen.items() if name not in fitted}
 
 
 def fit_evidence(reader: EvidenceReader, training: Samples, held_out: Samples | None) -> FitEvidence:

@@ -8,7 +8,7 @@ from lond.detect import ALL_DETECTORS, Detector
 from lond.errors import DataError
 from lond.presets.changes import with_root
 from lond.runs.data import divide, load_data
-from lond.runs.detection import EvidenceReader, check_suits, fit_evidence
+from lond.runs.detection import NO_TRAINING_DATA, EvidenceReader, check_suits, fit_evidence, names_its_data
 from lond.runs.run_detector import NOTHING, OWN, OWN_SCORE, RunDetector
 from lond.runs.trained import LoadedRun, Trained
 from lond.train.runtime import Runtime, RuntimeSettings
@@ -81,11 +81,8 @@ def training_samples(
         DataError: the run was trained on samples at hand, or its data have changed.
     """
     config = with_root(trained.run.config, root)
-    if config.data.source in ("", "memory") and not trained.manifest.get("noise"):
-        raise DataError(
-            "the run does not say where its training images are, so this detector cannot be fitted to it; "
-            "detectors without a fit, such as msp or mls, can be chosen"
-        )
+    if not names_its_data(trained):
+        raise DataError(NO_TRAINING_DATA)
     samples = load_data(config, runtime_settings)[0]
     if label_hash(samples.labels) != trained.manifest["data"]["train"]["labels_sha256"]:
         raise DataError(f"{samples.origin} has changed since the run was trained: its labels are other ones")

@@ -25,7 +25,7 @@ VerdictColumns = dict[str, list[str]]
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
 
-NUMBERS = ("probability", "foreign_score", "p_value", "weight", "neighbour_margin", "negative_margin")
+NUMBERS = ("probability", "foreign_score", "threshold", "p_value", "weight", "neighbour_margin", "negative_margin")
 """Columns of numbers; the others hold text."""
 
 
@@ -51,8 +51,9 @@ def prediction_rows(
 ) -> PredictionTable:
     """Return class, probability, foreign score, p-value and verdict (known, foreign or unreadable) of every image.
 
-    The p-value is the share of known calibration images that score at least as high; it is empty if the run has no
-    calibration.
+    The foreign score has the scale of the run's detector and is no probability; an image whose score exceeds
+    ``threshold``, the same for all images, is foreign. The p-value is the share of known calibration images that score
+    at least as high; it is empty if the run has no calibration.
 
     Raises:
         DataError: neither the run nor the caller has a threshold.
@@ -74,7 +75,7 @@ def prediction_rows(
         raise DataError("the run is not finished: start its lond train command again, or choose a --threshold")
     if threshold is None:
         raise DataError("the run has no stored threshold (too few trusted samples); choose one with --threshold")
-    names = ("id", "class", "probability", "foreign_score", "p_value", "verdict", "reason")
+    names = ("id", "class", "probability", "foreign_score", "threshold", "p_value", "verdict", "reason")
     classes = prediction.probabilities.argmax(dim=1)
     tempered = prediction.probabilities if calibration is None else calibration.probabilities(prediction)
     columns = {
@@ -82,6 +83,7 @@ def prediction_rows(
         "class": _named(classes, run.shape.class_names),
         "probability": _numbers(tempered.gather(1, classes[:, None]).squeeze(1)),
         "foreign_score": _numbers(prediction.scores),
+        "threshold": [f"{threshold:.6g}"] * len(samples),
         "p_value": [""] * len(samples) if calibration is None else _numbers(calibration.p_values(prediction.scores)),
         "verdict": [str(Verdict.FOREIGN) if score > threshold else "known" for score in prediction.scores.tolist()],
         "reason": [""] * len(samples),

@@ -40,10 +40,14 @@ TrainRun = Callable[[RunConfig, Samples], LoadedRun]
 
 
 def needs_folds(config: RunConfig, samples: Samples, runtime: RuntimeSettings | None, detector: str = OWN) -> bool:
-    """Tell whether a run holds out too few samples, or none, for a threshold, and is trained within seconds."""
+    """Tell whether a run holds out too few samples, or none, for a threshold, and is trained within seconds.
+
+    The samples may be images still, if the run learns from features of them.
+    """
     runtime = runtime or RuntimeSettings()
     alone = runtime.devices == runtime.num_nodes == 1
-    quick = ALL_METHODS[config.method].quick_on_features and is_features(samples.pixels)
+    on_features = bool(config.data.frozen.backbone) or is_features(samples.pixels)
+    quick = ALL_METHODS[config.method].quick_on_features and on_features
     if not (alone and quick and detector == OWN):
         return False
     held = len(hold_out(samples.labels, config.data.hold_out, config.data.split_seed)[1])
@@ -68,7 +72,7 @@ def out_of_fold_calibration(
     scores, agrees = torch.empty(len(samples)), torch.zeros(len(samples), dtype=torch.bool)
     try:
         with work_here("threshold", show=show_progress) as work:
-            progress = work.part("threshold")
+            progress = work.part("setting the threshold")
             for fold in range(FOLDS):
                 own = _places(division == fold)
                 said = train(whole, take(samples, _places(division != fold))).predict(take(samples, own))

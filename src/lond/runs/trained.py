@@ -17,6 +17,7 @@ from lond.errors import DamagedFileError, DataError
 from lond.io.json_files import read_sealed_json, write_json, write_sealed_json
 from lond.methods import Method
 from lond.presets.changes import without_weights
+from lond.runs.audit_model import run_folder
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, Calibration, load_calibration, save_calibration
 from lond.runs.data import Shape, check_fits, in_memory, new_features, reading_at
@@ -138,7 +139,7 @@ class Trained:
 
 
 def load_run(folder: Path | str) -> LoadedRun:
-    """Read a run folder.
+    """Read a run folder; the folder of an audit stands for its newest model.
 
     Examples:
         >>> load_run("nowhere")
@@ -149,7 +150,7 @@ def load_run(folder: Path | str) -> LoadedRun:
     Raises:
         DataError: the folder holds no trained run.
     """
-    return load_trained(Path(folder)).run
+    return load_trained(run_folder(Path(folder))).run
 
 
 def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
@@ -169,8 +170,10 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
     """
     for name in (CONFIG, MANIFEST, CHECKPOINT):
         if not (folder / name).is_file():
+            # What lies in a folder must not be mixed with a run.
+            place = "RUN" if folder.exists() else folder
             raise DataError(
-                f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {folder}"
+                f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {place}"
             )
     config = folder_config(folder, own_backbone=backbone is not None)
     manifest = read_manifest(folder)

@@ -17,7 +17,7 @@ from lond.methods import Method
 from lond.progress.work import announce_steps
 from lond.runs.build import build
 from lond.runs.calibration import CALIBRATION, FALSE_ALARM_RATE, Calibration, load_calibration
-from lond.runs.data import HeldOutSplit, check_trainable, divide, load_data, shape_of
+from lond.runs.data import HeldOutSplit, check_trainable, divide, open_data, ready_data, shape_of
 from lond.runs.folder import (
     CONFIG,
     MANIFEST,
@@ -66,10 +66,13 @@ def train_run(
     """
     folder = Path(folder)
     claim(folder, config)
-    samples, test, noise = load_data(config, runtime_settings, show_progress=show_progress)
+    opened, opened_test, noise = open_data(config)
     calibration = _finished_out_of_fold(folder) if detector == OWN else None
-    if calibration is None and needs_folds(config, samples, runtime_settings, detector):
-        announce_steps(3 if config.data.frozen.backbone else 2)
+    by_folds = calibration is None and needs_folds(config, opened, runtime_settings, detector)
+    readings = (1 if opened_test is None else 2) if config.data.frozen.backbone else 0
+    announce_steps(readings + int(by_folds) + 1)
+    samples, test = ready_data(config, opened, opened_test, runtime_settings, show_progress=show_progress)
+    if by_folds:
 
         def train(part: RunConfig, learned: Samples) -> LoadedRun:
             return train_samples(part, learned, None, None, runtime_settings, show_progress=False).run
@@ -103,13 +106,15 @@ def train_samples(
     false_alarm_rate: float = FALSE_ALARM_RATE,
     calibration: Calibration | None = None,
     detector: str = OWN,
+    step: str = "",
     show_progress: bool | None = None,
 ) -> Trained:
     """Train on given samples; store and resume the run in ``folder`` if one is given.
 
     It calls images foreign by ``calibration``, if given, else by one from the samples; a calibration on checked images
     that the folder of a finished run holds is kept. The scores are those of ``detector``. ``start`` are weights and
-    buffers of the method to start from in place of drawn ones, ``prepare`` is given the untrained method.
+    buffers of the method to start from in place of drawn ones, ``prepare`` is given the untrained method. ``step`` is
+    what the training is called while it goes on; the method's name if empty.
 
     Raises:
         ConfigError: the folder holds a run of another configuration or on other data.
@@ -118,6 +123,7 @@ def train_samples(
     Examples:
         >>> from lond import preset
         >>> from lond.config import with_overrides
+        >>> from lond.runs import load_data
         >>> short = {"train.epochs": "1", "train.max_steps": "2", "net.width": "0.125"}
         >>> config = with_overrides(preset("digits", "standard"), short)
         >>> train_samples(config, load_data(config)[0], show_progress=False).run.finished
@@ -152,7 +158,7 @@ def train_samples(
             test=test,
             folder=folder,
             identity=run_identity(config, manifest),
-            label=config.method,
+            label=step or config.method,
             show_progress=show_progress,
         )
         checked = _resume(trainer, folder, is_keeper=runtime.is_main)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,17 @@ def test_the_library_loads_it(tmp_path: Path) -> None:
     )
     original = np.asarray(Image.open(tmp_path / "set" / table.path[20]))
     assert np.array_equal(np.asarray(loaded[place]["image"]), original)
+
+
+def test_decisions_and_groups_of_copies_are_part_of_it(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set", 20)
+    readable = next(at for at, verdict in enumerate(table.verdict) if verdict != "unreadable")
+    words = tuple("keep" if at == readable else "" for at in range(20))
+    write(tmp_path / "out", replace(table, decided=words, copy_group=("7",) * 20), tmp_path / "set")
+    lines = (tmp_path / "out" / "train" / "metadata.jsonl").read_text(encoding="utf-8").splitlines()
+    entries = {entry["id"]: entry for entry in map(json.loads, lines)}
+    assert [name for name, entry in entries.items() if entry["decided"]] == [table.id[readable]]
+    assert {entry["copy_group"] for entry in entries.values()} == {"7"}
 
 
 def test_a_missing_picture_is_named(tmp_path: Path) -> None:

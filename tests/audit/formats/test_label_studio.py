@@ -79,3 +79,21 @@ def test_the_short_export_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([{"image": "a", "id": 7, "label": "cat", "annotation_id": 3}]))
     with pytest.raises(DataError, match="JSON-MIN, which loses ids; export as JSON instead"):
         read(tmp_path / "x.json")
+
+
+def test_decisions_are_annotations_and_come_back(tmp_path: Path) -> None:
+    table = audited_folder(tmp_path / "set")
+    foreign = table.verdict.index("foreign")
+    sure = next(at for at, name in enumerate(table.suggested_label) if name and at != foreign)
+    other = next(at for at, name in enumerate(table.suggested_label) if name and at not in (foreign, sure))
+    words = {foreign: "foreign", sure: "accept", other: "reject"}
+    verdicts = tuple("unreadable" if at == len(table) - 1 else verdict for at, verdict in enumerate(table.verdict))
+    table = replace(table, decided=tuple(words.get(at, "") for at in range(len(table))), verdict=verdicts)
+    write(tmp_path, table)
+    tasks = {task["data"]["id"]: task for task in json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))}
+    assert list(tasks) == [name for name, verdict in zip(table.id, verdicts, strict=True) if verdict != "unreadable"]
+    assert [name for name, task in tasks.items() if "annotations" in task] == sorted(
+        (table.id[foreign], table.id[sure]), key=table.id.index
+    )
+    assert "predictions" not in tasks[table.id[sure]] and "predictions" in tasks[table.id[other]]
+    assert read(tmp_path) == {table.id[foreign]: None, table.id[sure]: table.suggested_label[sure]}

@@ -15,6 +15,7 @@ from torch import Tensor
 import lond.audit.judge.learn
 from lond.audit.judge.learn import MODEL, OUT_OF_FOLD, Learned, Learning, calibrated, learn, usual_folds
 from lond.audit.judge.stage_files import StageFiles
+from lond.audit.run import AuditSettings
 from lond.crossfit.stages import Stages
 from lond.data.feature_views import FeaturePixels
 from lond.frozen.extractor import ExtractorSettings
@@ -22,7 +23,9 @@ from lond.identify import negative_margin
 from lond.methods.cross_fit import CrossFit, opinion_of
 from lond.presets.features import on_features
 from lond.presets.for_audit import for_audit
-from lond.runs.calibration import load_calibration
+from lond.progress.events import Event, listening
+from lond.progress.work import overall
+from lond.runs.calibration import FALSE_ALARM_RATE, load_calibration
 from lond.train.runtime import RuntimeSettings
 from lond.types import UNLABELLED, Prediction, Samples
 
@@ -95,7 +98,7 @@ def test_every_network_judges_only_what_it_did_not_see(monkeypatch: pytest.Monke
     assert asked[0].tolist() == list(range(60)) and asked[1].tolist() == list(range(60))
     trained.clear()
     asked.clear()
-    learn(samples, features, on_features(60), None, ONE, Learning(folds=3))
+    learn(samples, features, on_features(60), None, ONE, Learning(folds=3, false_alarm_rate=0.2))
     assert [len(ids) for ids in trained] == [40, 60]
     assert not trained[0] & {str(row) for row in asked[1].tolist()} and len(asked[1]) == 20
 
@@ -119,14 +122,40 @@ def test_only_the_model_is_trained_on_fewer_images_of_large_sets(
 
     monkeypatch.setattr(lond.audit.judge.learn, "train_samples", train)
     monkeypatch.setattr(lond.audit.judge.learn, "MODEL_IMAGES", 30)
-    learn(samples, features, on_features(60), None, ONE, Learning(folds=3, networks=networks))
+    learn(samples, features, on_features(60), None, ONE, Learning(folds=3, networks=networks, false_alarm_rate=0.2))
     assert len(trained) == runs and torch.bincount(trained[-1]).tolist() == [size // 3] * 3
     # About a third is left out of the others.
     assert all(size / 2 < len(labels) < size - 5 for labels in trained[:-1])
 
 
-def test_one_known_image_in_ten_is_called_foreign_unless_told_otherwise() -> None:
-    assert Learning().false_alarm_rate == 0.1
+def test_audits_allow_as_many_false_alarms_as_training() -> None:
+    assert Learning().false_alarm_rate == AuditSettings().false_alarm_rate == FALSE_ALARM_RATE
+
+
+def test_all_folds_set_the_threshold_where_one_is_too_small() -> None:
+    """A fifth of 60 images are 12, and 5 % false alarms need 19."""
+    samples, features = samples_of()
+    config = on_features(60, epochs=2)
+    config = replace(config, net=replace(config.net, width=0.05))
+    found = learn(samples, features, config, None, ONE, Learning(), show_progress=False)
+    assert found.run is not None and found.run.calibration is not None
+    assert found.run.calibration.false_alarm_rate == 0.05 and len(found.run.calibration.known_scores) >= 19
+
+
+def test_every_training_of_an_audit_has_a_name_of_its_own() -> None:
+    samples, features = samples_of(120)
+    config = on_features(120, epochs=2)
+    config = replace(config, net=replace(config.net, width=0.05))
+    heard: list[Event] = []
+    for how in (Learning(folds=2, false_alarm_rate=0.2), Learning(folds=2, networks=True)):
+        with listening(heard.append), overall("audit"):
+            learn(samples, features, config, None, ONE, how)
+    assert list(dict.fromkeys(event.name for event in heard)) == [
+        "setting the threshold",
+        "training the model",
+        "training, fold 1 of 2",
+        "training, fold 2 of 2",
+    ]
 
 
 def test_the_model_of_an_audit_is_calibrated_on_images_it_did_not_see(tmp_path: Path) -> None:

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from lond.audit.correct.place import CLASSES, check_tree_place
 from lond.audit.correct.plan import CorrectionPlan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
-from lond.data.read.folders import CLASS_TABLE
 from lond.errors import ConfigError, DataError
 from lond.io.atomic import FULL
 from lond.io.csv_files import write_rows
-
-CLASSES = CLASS_TABLE
-"""File in the tree that says which folder holds which class."""
 
 Link = Literal["symlink", "hardlink", "copy"]
 
@@ -33,7 +30,13 @@ class LinkTree:
 
 
 def write_link_tree(
-    folder: Path, plan: CorrectionPlan, root: Path, *, link: Link = "symlink", allow_outside: bool = False
+    folder: Path,
+    plan: CorrectionPlan,
+    root: Path,
+    *,
+    link: Link = "symlink",
+    allow_outside: bool = False,
+    overwrite: bool = False,
 ) -> LinkTree:
     """Write ``folder/<class>/<image>`` for every kept image, and a table of the class folders.
 
@@ -47,6 +50,7 @@ def write_link_tree(
         root: the source folder, which the paths of the plan are relative to.
         link: "symlink" (absolute), "hardlink" or "copy".
         allow_outside: whether images may lie outside ``root``, or be links there that a copy would follow.
+        overwrite: whether a folder that this function wrote before is replaced; see ``check_tree_place``.
 
     Raises:
         ConfigError: there is no such kind of link.
@@ -72,6 +76,7 @@ def write_link_tree(
         raise ConfigError(f"link must be one of {', '.join(_MAKERS)}, not {link!r}")
     source, target = root.resolve(), folder.resolve()
     _check_folders(source, target)
+    check_tree_place(folder, overwrite=overwrite)
     files = _sources(plan, source, follow=link != "symlink", allow_outside=allow_outside)
     tree = _layout(plan, files)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +87,7 @@ def write_link_tree(
         raise DataError(f"{temporary} is left from another attempt; remove it first") from error
     try:
         _fill(temporary, tree, files, _MAKERS[link])
-        if target.exists():
-            target.rmdir()
-        temporary.rename(target)
+        _put_in_place(temporary, target)
     except OSError as error:
         advice = "free some space" if error.errno in FULL else "link='copy' works on any file system"
         raise DataError(f"cannot write {target} ({error}); {advice}") from error
@@ -99,10 +102,18 @@ def _check_folders(source: Path, target: Path) -> None:
         raise DataError(f"there is no folder {source}; give the folder that the paths of the table are relative to")
     if target.is_relative_to(source) or source.is_relative_to(target):
         raise DataError(f"{target} and the source {source} lie within each other; choose a folder beside the source")
-    if target.exists() and not target.is_dir():
-        raise DataError(f"{target} is a file; choose a new folder")
-    if target.is_dir() and any(target.iterdir()):
-        raise DataError(f"{target} is not empty; choose a new folder")
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Rename a finished tree; one that it replaces is removed last. Removing links leaves what they lead to."""
+    if not target.exists():
+        temporary.rename(target)
+        return
+    old = target.with_name(target.name + ".replaced")
+    shutil.rmtree(old, ignore_errors=True)
+    target.rename(old)
+    temporary.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _sources(plan: CorrectionPlan, source: Path, *, follow: bool, allow_outside: bool) -> dict[str, str]:

@@ -12,6 +12,7 @@ from lond.audit.formats import datalab, fiftyone, huggingface, label_studio
 from lond.audit.table import AuditTable
 from lond.errors import ConfigError, DataError
 from lond.io.csv_files import printable, write_rows
+from lond.types import Verdict
 
 COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label")
 """Columns of a file of decisions, as the page writes it."""
@@ -21,19 +22,32 @@ COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "d
 class Format:
     """How an audit is written for another tool, and how labels are read back from it (id -> label, None: foreign).
 
-    ``chosen`` says whether what is read back holds only what a person chose, not every label of the set.
+    ``chosen`` says whether what is read back holds only what a person chose, not every label of the set, ``whole``
+    whether unreadable images are part of the export, and ``next_step`` what to do with it; ``{root}`` stands for the
+    audited folder there.
     """
 
     write: Callable[[Path, AuditTable, Path | None], list[Path]]
     read: Callable[[Path], dict[str, str | None]]
     chosen: bool = False
+    whole: bool = True
+    next_step: str = ""
+
+    def notes(self, table: AuditTable, root: Path | None) -> list[str]:
+        """Return what a person should know about an export of a table: what it lacks, and how to go on."""
+        unreadable = 0 if self.whole else table.verdict.count(Verdict.UNREADABLE)
+        left_out = f"{unreadable} unreadable image(s) are left out; the export holds {len(table) - unreadable}"
+        step = self.next_step.format(root=(root or Path()).absolute())
+        return [*([left_out] if unreadable else []), *([step] if step else [])]
 
 
 FORMATS = {
     "datalab": Format(datalab.write, datalab.read),
     "fiftyone": Format(fiftyone.write, fiftyone.read),
-    "huggingface": Format(huggingface.write, huggingface.read),
-    "label-studio": Format(label_studio.write, label_studio.read, chosen=True),
+    "huggingface": Format(huggingface.write, huggingface.read, whole=False),
+    "label-studio": Format(
+        label_studio.write, label_studio.read, chosen=True, whole=False, next_step=label_studio.SET_UP
+    ),
 }
 """Name -> format."""
 

@@ -17,6 +17,9 @@ from lond.errors import DataError
 from lond.io.csv_files import printable
 from lond.io.json_files import read_json, write_json
 
+TEXTS = ("verdict", "suggested_label", "duplicate_of", "copy", "copy_group", "decided")
+"""Columns of text that become attributes."""
+
 LABELS, PICTURES = "labels.json", "data.json"
 
 ID = "audit_id"
@@ -75,7 +78,7 @@ def _label(row: dict[str, Any]) -> dict[str, Any] | None:
     sure = {} if math.isnan(row["confidence"]) else {"confidence": row["confidence"]}
     names = ("wrong_score", "foreign_score", "p_value")
     numbers = {name: row[name] for name in names if not math.isnan(row[name])}
-    texts = {name: printable(row[name]) for name in ("verdict", "suggested_label", "duplicate_of", "copy")}
+    texts = {name: printable(row[name]) for name in TEXTS}
     told = {ID: printable(row["id"])} | texts | {"quality": ", ".join(row["quality"])} | numbers
     return {"label": printable(row["label"])} | sure | {"attributes": told}
 

@@ -14,6 +14,9 @@ from lond.errors import DataError
 from lond.io.atomic import write_atomically
 from lond.io.csv_files import printable
 
+TEXTS = ("id", "label", "verdict", "suggested_label", "copy", "copy_group", "decided")
+"""Columns of text of the metadata."""
+
 CARD, METADATA, PICTURES = "README.md", "metadata.jsonl", "train"
 
 _CARD = """---
@@ -28,8 +31,9 @@ configs:
 
 # Images with an audit of their labels
 
-`label` is the given label. `verdict`, `suggested_label`, `confidence`, `wrong_score`, `foreign_score`, `copy` and
-`quality` are what an audit says about it; `id` names the image in the audit's table.
+`label` is the given label. `verdict`, `suggested_label`, `confidence`, `wrong_score`, `foreign_score`, `copy`,
+`copy_group` and `quality` are what an audit says about it; `id` names the image in the audit's table. Where `decided`
+is not empty, a person decided, and `verdict` and `suggested_label` follow that decision.
 """
 
 
@@ -72,7 +76,7 @@ def read(path: Path) -> dict[str, str | None]:
 
 
 def _entry(name: str, row: dict[str, Any]) -> dict[str, Any]:
-    texts = {key: printable(row[key]) for key in ("id", "label", "verdict", "suggested_label", "copy")}
+    texts = {key: printable(row[key]) for key in TEXTS}
     names = ("confidence", "wrong_score", "foreign_score")
     numbers = {key: None if math.isnan(row[key]) else row[key] for key in names}
     return {"file_name": name} | texts | numbers | {"quality": ", ".join(row["quality"])}

@@ -1,4 +1,4 @@
-"""An audit as tasks for Label Studio, with the suggestions as predictions, and its annotations back."""
+"""An audit as tasks for Label Studio, suggestions as predictions, decisions as annotations; and annotations back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
+from lond.audit.correct.decisions import Choice
 from lond.audit.table import AuditTable
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
@@ -20,6 +21,13 @@ TASKS, CONFIGURATION = "tasks.json", "label_config.xml"
 FOREIGN_CHOICE = "(belongs to no class)"
 """What an annotator chooses for a foreign image."""
 
+SET_UP = (
+    "start Label Studio with LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true and "
+    "LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={root}, add that folder as local storage of the project, paste "
+    "label_config.xml as its labelling interface, and import tasks.json"
+)
+"""What to do with an export."""
+
 LOCAL_FILES = "/data/local-files/?d="
 """How Label Studio addresses pictures below its folder of local files."""
 
@@ -28,9 +36,10 @@ def write(folder: Path, table: AuditTable, root: Path | None = None) -> list[Pat
     """Write ``tasks.json`` to import, and ``label_config.xml`` to set up the project with.
 
     The tasks name the pictures by their paths below Label Studio's folder of local files
-    (``LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT``), which must be the audited folder.
+    (``LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT``), which must be the audited folder. Suggestions are predictions; what a
+    person decided before is an annotation. Unreadable images are left out.
     """
-    tasks = [_task(row) for row in table.rows()]
+    tasks = [_task(row) for row in table.rows() if row["verdict"] != Verdict.UNREADABLE]
     names = sorted({*table.label, *table.suggested_label} - {""})
     write_atomically(folder / TASKS, json.dumps(tasks, ensure_ascii=False, indent=1))
     write_atomically(folder / CONFIGURATION, configuration([*names, FOREIGN_CHOICE]))
@@ -84,6 +93,9 @@ def _task(row: dict[str, Any]) -> dict[str, Any]:
     if not wanted:
         return {"data": data}
     result = {"from_name": "label", "to_name": "image", "type": "choices", "value": {"choices": [wanted]}}
+    # A rejected suggestion tells no label.
+    if row["decided"] and row["decided"] != Choice.REJECT:
+        return {"data": data | {"decided": row["decided"]}, "annotations": [{"result": [result]}]}
     prediction = {"model_version": "lond", "result": [result]} | ({} if math.isnan(score) else {"score": score})
     return {"data": data, "predictions": [prediction]}
 

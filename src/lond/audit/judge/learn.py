@@ -24,7 +24,7 @@ from lond.identify import nearest_neighbours, negative_margin, neighbour_margin
 from lond.methods import Method
 from lond.methods.cross_fit import CrossFit, CrossFitSettings, Opinion, opinion_of
 from lond.runs import LoadedRun, train_samples
-from lond.runs.calibration import Calibration, calibrate_scores
+from lond.runs.calibration import FALSE_ALARM_RATE, Calibration, calibrate_scores
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 
@@ -33,9 +33,6 @@ MODEL = "model"
 
 OUT_OF_FOLD = "images judged by a model trained without them, as far as they are likely to be clean"
 """Where the threshold of an audit's model comes from."""
-
-AUDIT_FALSE_ALARM_RATE = 0.1
-"""Share of known images that the model of an audit calls foreign, unless told otherwise."""
 
 MODEL_IMAGES = 50_000
 """Images that the model for new images is trained on, of every class as many as that allows."""
@@ -87,7 +84,7 @@ class Learning:
     folds: int = 0
     together: Tensor | None = None
     shown_neighbours: int = 8
-    false_alarm_rate: float = AUDIT_FALSE_ALARM_RATE
+    false_alarm_rate: float = FALSE_ALARM_RATE
     networks: bool = False
     """Whether images are judged by networks trained as ``config`` says, in place of linear heads on the features."""
     model: bool = True
@@ -158,8 +155,13 @@ def learn(
                 judged = Judged(judgement, chosen, config.settings)
                 trainings = replace(trainings, judged=judged, keeps_folds=how.stages is not None and how.stages.kept)
             held = (trainings.division == 0).nonzero().squeeze(1)
-            scores, rows = trainings.predict(0, held)[1], chosen[held]
-        run = trainings.final(calibrated(judgement, scores, rows, how.false_alarm_rate))
+            scores, rows = trainings.predict(0, held, "setting the threshold")[1], chosen[held]
+        calibration = calibrated(judgement, scores, rows, how.false_alarm_rate)
+        if calibration is None and len(rows) < len(chosen):
+            # One fold of a small set is too few for a threshold; all of them may be enough.
+            scores = replace(trainings, show_progress=False).unseen()[1]
+            calibration = calibrated(judgement, scores, chosen, how.false_alarm_rate)
+        run = trainings.final(calibration)
     return Learned(judgement, near[:, : how.shown_neighbours], run, beside)
 
 
@@ -211,26 +213,30 @@ class _Trainings:
     keeps_folds: bool = True
     """Whether runs without a fold are kept; those on features of a small set take seconds, and nobody reads them."""
 
-    def predict(self, fold: int, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities and foreign scores of samples at ``rows`` by the run without a fold."""
+    def predict(self, fold: int, rows: Tensor, step: str) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and foreign scores of samples at ``rows`` by the run without a fold.
+
+        ``step`` is what its training is called while it goes on.
+        """
         seen = (self.division != fold).nonzero().squeeze(1)
-        run = self._train(seen, f"fold{fold}" if self.keeps_folds else None)
+        run = self._train(seen, f"fold{fold}" if self.keeps_folds else None, step)
         said = run.predict(take(self.samples, rows))
         return said.probabilities.clamp_min(torch.finfo(torch.float32).tiny).log(), said.scores
 
     def unseen(self) -> tuple[Tensor, Tensor]:
         """Return log-probabilities ``(N, C)`` and foreign scores ``(N,)`` by runs that did not see the sample."""
         rows = [(self.division == fold).nonzero().squeeze(1) for fold in range(int(self.division.max()) + 1)]
-        found = [self.predict(fold, own) for fold, own in enumerate(rows)]
+        steps = [f"training, fold {fold} of {len(rows)}" for fold in range(1, len(rows) + 1)]
+        found = [self.predict(fold, own, step) for fold, (own, step) in enumerate(zip(rows, steps, strict=True))]
         order = torch.cat(rows).argsort()
         logits, scores = (torch.cat(parts)[order] for parts in zip(*found, strict=True))
         return logits, scores
 
     def final(self, calibration: Calibration | None) -> LoadedRun:
         """Return the run on all samples, which calls images foreign by the calibration."""
-        return self._train(torch.arange(len(self.samples)), MODEL, calibration)
+        return self._train(torch.arange(len(self.samples)), MODEL, "training the model", calibration)
 
-    def _train(self, places: Tensor, name: str | None, calibration: Calibration | None = None) -> LoadedRun:
+    def _train(self, places: Tensor, name: str | None, step: str, calibration: Calibration | None = None) -> LoadedRun:
         trained = train_samples(
             self.config,
             self.samples if len(places) == len(self.samples) else take(self.samples, places),
@@ -239,6 +245,7 @@ class _Trainings:
             self.runtime,
             prepare=None if self.judged is None else partial(self.judged.tell, places=places),
             calibration=calibration,
+            step=step,
             show_progress=self.show_progress,
         )
         return trained.run

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from lond.audit.table import NUMBERS, AuditTable
 from lond.types import Verdict
 
+DERIVED = ("wrong_if_known",)
+"""Columns of numbers that follow from others, and need no room on the page."""
+
 EncodedColumn = dict[str, Any]
 """JSON of one column; ``type`` says which kind."""
 
@@ -53,7 +56,11 @@ def encode_columns(table: AuditTable, class_names: Sequence[str]) -> dict[str, A
         "sureness": array_column(sureness(table)),
         "rank": array_column(np.argsort(need_order(table)).astype(np.int32)),
     }
-    columns |= {name: array_column(np.asarray(getattr(table, name), dtype=np.float32)) for name in NUMBERS}
+    columns |= {
+        name: array_column(np.asarray(getattr(table, name), dtype=np.float32))
+        for name in NUMBERS
+        if name not in DERIVED
+    }
     return columns | {"strangers": rows.strangers}
 
 

@@ -1,0 +1,46 @@
+"""What the commands about audits print besides counts and rates: the model, copies and foreign images."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lond.cli.runs import print_threshold
+from lond.cli.shared import say
+from lond.errors import DataError
+
+if TYPE_CHECKING:
+    from lond.audit.table import AuditTable
+
+
+def print_copies(table: AuditTable) -> None:
+    """Say how many groups of copies and remarks on picture quality the page shows."""
+    groups, odd = len({*table.copy_group} - {""}), sum(map(bool, table.quality))
+    told = [f"{groups} group(s) of copies"] * bool(groups) + [f"{odd} image(s) of odd quality"] * bool(odd)
+    if told:
+        say(f"also found: {' and '.join(told)}; see the page")
+
+
+def print_model(folder: Path) -> None:
+    """Print which model the audit has for new images, how it is used, and what its threshold rests on."""
+    from lond.io.json_files import read_json
+    from lond.runs import METRICS
+    from lond.runs.audit_model import run_folder
+
+    model = run_folder(folder)
+    say(f"model: {model} (for new images: lond predict {shlex.quote(str(folder))} IMAGES)")
+    print_threshold(read_json(model / METRICS), folder)
+
+
+def told_foreign(count: int, folder: Path) -> str:
+    """Return what a set without foreign images lacks, and which model knows them."""
+    from lond.runs.audit_model import run_folder
+
+    try:
+        place = run_folder(folder)
+        model = f"the model of the audit ({place}) has learned from them" if place != folder else ""
+    except DataError:
+        model = ""
+    more = f"; {model}" if model else ""
+    return f"{count} foreign image(s) are left out, so a model trained on this set recognises fewer of them{more}"

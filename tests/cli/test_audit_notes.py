@@ -1,0 +1,52 @@
+"""What the commands about audits print besides counts and rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lond.cli.audit_notes import print_copies, print_model, told_foreign
+from lond.io.json_files import write_json
+
+METRICS = {"threshold": 0.3, "threshold_images": 500, "false_alarm_rate": 0.05, "threshold_from": "images"}
+
+
+class Table:
+    def __init__(self, copy_group: tuple[str, ...], quality: tuple[tuple[str, ...], ...]) -> None:
+        self.copy_group, self.quality = copy_group, quality
+
+
+@pytest.fixture
+def audited(tmp_path: Path) -> Path:
+    (tmp_path / "heads" / "model").mkdir(parents=True)
+    write_json(tmp_path / "heads" / "model" / "config.json", {})
+    write_json(tmp_path / "heads" / "model" / "metrics.json", METRICS)
+    write_json(tmp_path / "summary.json", {})
+    return tmp_path
+
+
+def test_copies_and_quality_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    both: Any = Table(("1", "1", "2", "2", ""), ((), ("dark",), (), (), ()))
+    print_copies(both)
+    assert capsys.readouterr().out == "also found: 2 group(s) of copies and 1 image(s) of odd quality; see the page\n"
+    neither: Any = Table(("", ""), ((), ()))
+    print_copies(neither)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_model_is_named_with_its_threshold(audited: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_model(audited)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"model: {audited / 'heads' / 'model'} (for new images: lond predict ")
+    assert lines[1] == "threshold: 5 % false alarms, by 500 images"
+
+
+def test_the_model_that_knows_foreign_images_is_named_if_there_is_one(audited: Path, tmp_path: Path) -> None:
+    assert told_foreign(3, audited).endswith(
+        f"the model of the audit ({audited / 'heads' / 'model'}) has learned from them"
+    )
+    (audited / "heads" / "model" / "config.json").unlink()
+    for folder in (audited, tmp_path / "elsewhere"):
+        assert told_foreign(3, folder).endswith("recognises fewer of them")
