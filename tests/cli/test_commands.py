@@ -21,7 +21,7 @@ from lond.runs import load_run
 NAMES = ("ant", "bee", "cow")
 SMALL = [
     "--threads", "1", "--accelerator", "cpu", "--set", "net.width=0.125", "--set", "train.batch_size=16",
-    "--set", "settings.warmup_epochs=2", "--set", "settings.identify.neighbours=10",
+    "--method", "lond-drs", "--set", "settings.warmup_epochs=2", "--set", "settings.identify.neighbours=10",
     "--set", "settings.identify.clean_quantile=0.9", "--set", "data.read.num_workers=0", "--set", "views.flip=false",
 ]  # fmt: skip
 QUICK = [
@@ -569,8 +569,8 @@ def test_a_smaller_comparison_names_what_it_leaves_out(
 
 
 def test_a_method_setting_without_its_prefix_is_pointed_at(pictures: Path, tmp_path: Path, lond: Call) -> None:
-    call = lond("train", pictures, "--out", tmp_path / "r", "--set", "mixup=1")
-    assert "did you mean 'settings.mixup'" in error_line(call)
+    call = lond("train", pictures, "--out", tmp_path / "r", "--set", "sharpening=1")
+    assert "did you mean 'settings.sharpening'" in error_line(call)
 
 
 # Answers without waiting

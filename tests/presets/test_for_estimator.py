@@ -35,6 +35,12 @@ def test_what_is_not_given_follows_from_length_and_size() -> None:
     assert (config.train.epochs, config.train.batch_size, config.train.seed) == (50, 64, 7)
 
 
+def test_cross_fit_is_usual_and_judges_every_twelfth_of_a_run() -> None:
+    config = made(method=None)
+    assert (config.method, config.settings.judge_epochs, config.settings.warmup_epochs) == ("cross-fit", 4, 10)
+    assert made(method=None, epochs=6).settings.judge_epochs == 1
+
+
 def test_settings_replace_single_values() -> None:
     config = made(settings={"mixup": 0.0, "identify": {"neighbours": 5}})
     assert (config.settings.mixup, config.settings.warmup_epochs) == (0.0, 10)

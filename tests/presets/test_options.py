@@ -59,7 +59,8 @@ def test_the_method_of_your_own_data_if_none_is_named(tmp_path: Path) -> None:
         "named": stages(str(features), "", "standard"),
     }
     assert {name: found[COMMAND_LINE].method for name, found in methods.items()} == {
-        "images": "cross-fit", "frozen": "cross-fit", "features": "cross-fit", "preset": "lond-drs", "named": "standard",
+        "images": "cross-fit", "frozen": "cross-fit", "features": "cross-fit",
+        "preset": "lond-drs", "named": "standard",
     }  # fmt: skip
 
 
