@@ -105,7 +105,7 @@ def test_a_rejected_verdict_stays_what_it_is_and_is_marked(tmp_path: Path, monke
     assert (row["verdict"], row["decided"]) == ("mislabelled", "reject") and row["confidence"] < 1
     assert second.counts == first.counts and second.summary["counts"] == first.summary["counts"]
     (image,) = (image for image in plan_corrections(second.table).images if image.id == name)
-    assert (image.action, image.label, image.why) == ("keep", image.given, "a person rejected the verdict")
+    assert (image.action, image.label, image.why) == ("keep", image.given, "a person was not sure")
 
 
 def truth_or_none(name: str) -> str:

@@ -118,7 +118,7 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     assert lond("audit", *options)[0] == 0
     file.write_text("id,decision\nred/red_20.png,keep\nred/red_21.png,reject\n")
     code, out, _ = lond("audit", *options, "--decisions", file)
-    assert code == 0 and "1 decided images taken as truth; 1 rejected (not sure) teach nothing" in out
+    assert code == 0 and "1 decided images taken as truth; 1 marked not sure teach nothing" in out
     (kept,) = result.glob("decisions-*.csv")
     assert kept.read_bytes() == file.read_bytes() and f"decisions: {kept}" in out
     before = (result / "audit.csv").read_bytes()

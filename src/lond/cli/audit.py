@@ -191,7 +191,7 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
     look = found.summary.get("second_look")
     if look:
         unsure = look["decided"] - look["taught"]
-        skipped = f"; {unsure} rejected (not sure) teach nothing" if unsure else ""
+        skipped = f"; {unsure} marked not sure teach nothing" if unsure else ""
         say(f"second look: {look['taught']} decided images taken as truth{skipped}")
         say(f"decisions: {kept_decisions(folder, look['key'])}")
     print_model(folder)

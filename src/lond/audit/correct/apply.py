@@ -236,7 +236,7 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     if decision.choice == Choice.KEEP:
         return _image(row, Action.KEEP, Reason.PERSON_KEPT)
     if decision.choice == Choice.REJECT:
-        return _image(row, Action.KEEP, Reason.PERSON_REJECTED)
+        return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     # What was accepted is what the person saw, even if the table was made anew since.
     verdict = decision.verdict or row["verdict"]
     suggested = decision.suggested_label if decision.verdict else decision.suggested_label or row["suggested_label"]
@@ -252,7 +252,7 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
     if row["decided"] == Choice.REJECT and verdict != Verdict.UNREADABLE:
-        return _image(row, Action.KEEP, Reason.PERSON_REJECTED)
+        return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
     if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
         return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{rules.min_foreign:g}")

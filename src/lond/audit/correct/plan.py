@@ -36,7 +36,7 @@ class Reason(StrEnum):
     PERSON_FOREIGN = "a person called it foreign"
     PERSON_RELABELLED = "a person gave the label"
     PERSON_KEPT = "a person confirmed the label"
-    PERSON_REJECTED = "a person rejected the verdict"
+    PERSON_UNSURE = "a person was not sure"
     PERSON_ACCEPTED_FOREIGN = "a person confirmed that it is foreign"
     PERSON_ACCEPTED_LABEL = "a person accepted the suggestion"
     PERSON_ACCEPTED = "a person confirmed the verdict"
