@@ -91,7 +91,7 @@ def trials() -> list[Trial]:
     found += [Trial("savings", noise, "lond-drs-fast", 0, more, "survey-targets") for noise in NOISES]
     found += [
         Trial("long", noise, method, 0, _long(method), "120")
-        for method in ("standard", "cross-fit", "sed", "dividemix", "lond-drs")
+        for method in ("standard", "cross-fit", "npn-hard", "sed", "dividemix", "lond-drs")
         for noise in NOISES
     ]
     found += [Trial("long", noise, "cross-fit", 1, LONG, "120") for noise in NOISES]

@@ -16,6 +16,7 @@ from lond.methods import METHODS, sed
 from lond.types import Batch
 
 STRONG = {
+    "cross-fit": {("all", 1)},
     "disc": {("all", 1)},
     "lond-drs-fast": {("all", 1), ("clean", 1), ("closed", 1)},
     "lond-drs": {("all", 1), ("clean", 1), ("closed", 1), ("trusted", 1)},

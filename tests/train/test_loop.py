@@ -207,7 +207,8 @@ SETTINGS = (
 
 def arguments(source: Path, folder: Path) -> list[str]:
     settings = [part for text in SETTINGS for part in ("--set", text)]
-    return ["train", str(source), "--threads", "1", "--accelerator", "cpu", "--out", str(folder), *settings]
+    method = ["--method", "lond-drs"]
+    return ["train", str(source), *method, "--threads", "1", "--accelerator", "cpu", "--out", str(folder), *settings]
 
 
 def test_a_process_killed_by_the_system_resumes_to_the_last_bit(tmp_path: Path) -> None:

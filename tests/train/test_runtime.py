@@ -298,8 +298,8 @@ def test_two_processes_from_the_command_line_write_one_run(tmp_path: Path) -> No
     )  # fmt: skip
     changes = [part for text in settings for part in ("--set", text)]
     run_python(
-        "-m", "lond.cli", "train", str(source), "--epochs", "3", "--devices", "2", "--accelerator", "cpu",
-        "--threads", "1", "--out", str(folder), *changes,
+        "-m", "lond.cli", "train", str(source), "--method", "lond-drs", "--epochs", "3", "--devices", "2",
+        "--accelerator", "cpu", "--threads", "1", "--out", str(folder), *changes,
     )  # fmt: skip
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["images.npz", "run"]
     assert len((folder / "log.jsonl").read_text().splitlines()) == 3
