@@ -95,9 +95,6 @@ def trials() -> list[Trial]:
         for noise in NOISES
     ]
     found += [Trial("long", noise, "cross-fit", 1, LONG, "120") for noise in NOISES]
-    found += [
-        Trial("savings", noise, "cross-fit", 0, {"settings.strong_views": "false"}, "one-view") for noise in NOISES
-    ]
     return found
 
 

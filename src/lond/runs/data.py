@@ -62,7 +62,6 @@ def load_data(
         (1198, 599)
     """
     train, test, noise = open_data(config)
-
     return *ready_data(config, train, test, runtime, show_progress=show_progress), noise
 
 
