@@ -109,6 +109,15 @@ def extraction(stored: dict[str, Any]) -> str:
     return table(head, rows)
 
 
+def highest_rate(stored: dict[str, Any]) -> str:
+    """Return the rate that decoding and the bare network would have if nothing else took time, in words."""
+    cost = {name: one["cpu_ms_an_image"] for name, one in stored.get("contenders", {}).items()}
+    if not {"bare", "decoding"} <= cost.keys():
+        return ""
+    whole = cost["bare"] + cost["decoding"]
+    return f"Decoding and the bare network alone take {whole:.1f} ms, a rate of {cost['bare'] / whole:.2f}.\n"
+
+
 def changed(rows: Rows) -> dict[str, Rows]:
     """Return for each number that was changed the rows in which all others are as usual."""
     found = {}
@@ -183,6 +192,7 @@ def page() -> str:
     parts = {
         "RATIOS": ratios(stored) + figure,
         "EXTRACTION": extraction(read_object(RESULTS / "extraction.json")),
+        "HIGHEST_RATE": highest_rate(read_object(RESULTS / "extraction.json")),
         "LARGE": large(audits),
         "RESUMED": resumed(audits),
         "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")) + drawn,

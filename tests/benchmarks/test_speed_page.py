@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import speed_page
-from benchmarks.speed_page import extraction, growth, large, page, ratios, ten_million
+from benchmarks.speed_page import extraction, growth, highest_rate, large, page, ratios, ten_million
 
 ROOT = Path(speed_page.__file__).parents[1]
 
@@ -31,3 +31,9 @@ def test_ten_million_images_follow_from_the_two_largest_sets() -> None:
 def test_nothing_stored_is_told() -> None:
     assert ratios({}) == large([]) == extraction({}) == "Nothing is stored yet."
     assert growth([]).endswith("Nothing is stored yet.")
+
+
+def test_the_highest_rate_is_that_of_the_network_and_decoding_alone() -> None:
+    stored = {"contenders": {"bare": {"cpu_ms_an_image": 3.0}, "decoding": {"cpu_ms_an_image": 1.0}}}
+    assert "4.0 ms, a rate of 0.75" in highest_rate(stored)
+    assert highest_rate({}) == ""
