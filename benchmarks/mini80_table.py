@@ -96,9 +96,9 @@ def _cell(lines: Sequence[Line]) -> str:
 
 
 def savings_table(lines: Sequence[Line]) -> str:
-    """Return LOND-DRS and its fast variant, each followed by runs that save more: one saving, then several."""
+    """Return LOND-DRS, its fast variant and cross-fit, each followed by runs that save more, single savings first."""
     rows = []
-    for method in ("lond-drs", "lond-drs-fast"):
+    for method in ("lond-drs", "lond-drs-fast", "cross-fit"):
         runs = {f"`{method}`": chosen(lines, group="methods", method=method)}
         more = chosen(lines, group="savings", method=method)
         for line in sorted(more, key=lambda line: len(line["changes"])):

@@ -62,6 +62,7 @@ def test_savings_by_hand() -> None:
         saved("lond-drs", 0.4, one_view_targets="true", contrast_every="4"),
         saved("lond-drs", 0.5, contrast_every="4"),
         line("lond-drs", 0.6),
+        line("cross-fit", 0.7, group="savings", changes={"settings.strong_views": "false"}),
     ]
     assert savings_table(lines).splitlines()[2:] == [
         "| `lond-drs` | 60.0 / 50.0 | - |",
@@ -69,6 +70,8 @@ def test_savings_by_hand() -> None:
         "| `lond-drs`, `one_view_targets`, `contrast_every=4` | 40.0 / 50.0 | - |",
         "| `lond-drs-fast` | - | - |",
         "| `lond-drs-fast`, `survey_targets` | 20.0 / 50.0 | 30.0 / 50.0 |",
+        "| `cross-fit` | - | - |",
+        "| `cross-fit`, `strong_views=false` | 70.0 / 50.0 | - |",
     ]
 
 
