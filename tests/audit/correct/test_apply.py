@@ -295,3 +295,44 @@ def test_images_that_are_not_the_same_are_no_copies(
     assert actions(plan_corrections(table, drop_copies=True, not_copies=apart)) == conflict | copies
     with pytest.raises(DataError, match="the decisions name images that the table does not: 'x'"):
         plan_corrections(table, not_copies=("x",))
+
+
+LOOKED_AGAIN = (
+    {"id": "kept", "label": "cat", "verdict": "clean", "suggested_label": "cat", "decided": "keep"},
+    {"id": "given", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "relabel"},
+    {"id": "accepted", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "accept"},
+    {"id": "foreign", "label": "dog", "verdict": "foreign", "decided": "foreign"},
+    {"id": "named", "verdict": "unlabelled", "suggested_label": "dog", "decided": "relabel"},
+    {"id": "unsure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "reject"},
+    {"id": "open", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog"},
+    {"id": "broken", "label": "cat", "verdict": "unreadable", "decided": "keep"},
+)
+
+
+def test_decisions_of_a_second_look_are_the_reasons() -> None:
+    table = table_of(*({"confidence": 1.0} | row for row in LOOKED_AGAIN))
+    plan = plan_corrections(table, drop_foreign=False)
+    assert {image.id: image.why for image in plan.images} == {
+        "kept": "a person confirmed the label",
+        "given": "a person gave the label",
+        "accepted": "a person accepted the suggestion",
+        "foreign": "a person called it foreign",
+        "named": "a person gave the label",
+        "unsure": "a person was not sure",
+        "open": "mislabelled (confidence at least 0.5)",
+        "broken": "unreadable",
+    }
+    assert [image.id for image in plan.images if image.confirmed] == ["kept", "given", "accepted", "named"]
+    assert actions(plan)["given"] == "dog" and actions(plan)["unsure"] == "cat" and actions(plan)["foreign"] == "-"
+    newer = plan_corrections(table, {"given": ReviewDecision(Choice.FOREIGN)})
+    assert actions(newer)["given"] == "-", "a decision given now comes before that of the table"
+
+
+def test_words_of_the_table_that_are_no_decision() -> None:
+    row = LOOKED_AGAIN[1]
+    (image,) = plan_corrections(table_of(row | {"decided": "Not sure"})).images
+    assert image.why == "a person was not sure"
+    (image,) = plan_corrections(table_of(row | {"suggested_label": "", "confidence": 1.0})).images
+    assert image.why == "undecided: mislabelled, not sure enough", "no label stands there to be given"
+    with pytest.raises(DataError, match="'maybe' is not a decision"):
+        plan_corrections(table_of(row | {"decided": "maybe"}))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read_decisions, read_not_copies
 from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import AuditTable
@@ -69,8 +69,8 @@ def plan_corrections(
     Without a decision, unreadable images and duplicates with conflicting labels are left out.
 
     Args:
-        table: the audit's table.
-        decisions: id -> decision, from ``read_decisions``.
+        table: the audit's table. The decisions that a second look took (its column ``decided``) count as well.
+        decisions: id -> decision, from ``read_decisions``; they come before those of the table.
         min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
         drop_foreign: whether foreign images are left out; otherwise they keep their label.
         min_foreign: least chance to be foreign of an image that is left out; below the usual 0.65 whatever its verdict.
@@ -101,8 +101,8 @@ def plan_corrections(
     if not (0 <= min_confidence <= 1 and 0 <= min_foreign <= 1):
         raise ConfigError(f"min_confidence and min_foreign must lie in [0, 1], got {min_confidence} and {min_foreign}")
     rules = _Rules(min_confidence, drop_foreign, min_foreign, keep_undecided)
-    decisions = decisions or {}
-    _check(table, decisions, not_copies, allow_new_labels)
+    _check(table, decisions or {}, not_copies, allow_new_labels)
+    decisions = decided_before(table) | dict(decisions or {})
     table, settled = without_groups(table, not_copies)
     images = []
     for row in table.rows():
@@ -249,10 +249,22 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     return _image(row, Action.LEAVE_OUT, Reason.PERSON_ACCEPTED_NO_LABEL, detail=verdict)
 
 
+def decided_before(table: AuditTable) -> dict[str, ReviewDecision]:
+    """Return id -> decision of the images that a second look has a decision of; its suggestion is the decided label.
+
+    Raises:
+        DataError: the table has a word that is no decision.
+    """
+    found = {}
+    for name, word, verdict, label in zip(table.id, table.decided, table.verdict, table.suggested_label, strict=True):
+        choice = choice_of(word)
+        if choice is not None and (label or choice != Choice.RELABEL):
+            found[name] = ReviewDecision(choice, label, verdict, label)
+    return found
+
+
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
-    if row["decided"] == Choice.REJECT and verdict != Verdict.UNREADABLE:
-        return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
     if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
         return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{rules.min_foreign:g}")
