@@ -71,6 +71,18 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: py
     assert "stopped; run the same command to resume after the last finished epoch" in out
 
 
+def test_a_run_that_is_there_already_is_told(tmp_path: Path, lond: Call) -> None:
+    command = ["train", "--preset", "digits", "--method", "standard", "--out", tmp_path / "run", "--threads", 1]
+    command += ["--epochs", 2, "--set", "net.width=0.125", "--set", "train.max_steps=2"]
+    assert "note" not in lond(*command)[1]
+    (tmp_path / "run" / "metrics.json").rename(tmp_path / "metrics.json")
+    assert "an unfinished run with these settings: it goes on after its last finished epoch" in lond(*command)[1]
+    assert "is finished already, and is not trained again; another --out starts a new one" in lond(*command)[1]
+    code, out, err = lond(*command, "--seed", 1)
+    assert code == 2 and "note" not in out
+    assert "holds a run with other settings (train.seed). Choose another folder, or delete that one" in err
+
+
 def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:
     for number in range(24):
         path = tmp_path / "images" / "ab"[number % 2] / f"{number}.png"

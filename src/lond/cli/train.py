@@ -16,6 +16,7 @@ from lond.cli.shared import (
     Root,
     TestData,
     TrainedOn,
+    note,
     out,
     print_figures,
     print_whole,
@@ -114,6 +115,22 @@ def _note_warmup(config: RunConfig) -> None:
         )
 
 
+def _note_earlier_run(config: RunConfig, folder: Path) -> None:
+    """Say what becomes of a run that the folder holds; one with other settings is an error."""
+    from lond.processes.started import is_first_process
+    from lond.runs import METRICS
+    from lond.runs.folder import claim
+    from lond.train.state import newest_checkpoint
+
+    if not is_first_process():
+        return
+    claim(folder, config)
+    if (folder / METRICS).is_file():
+        note(f"the run of {folder} is finished already, and is not trained again; another --out starts a new one")
+    elif newest_checkpoint(folder) is not None:
+        note(f"{folder} holds an unfinished run with these settings: it goes on after its last finished epoch")
+
+
 def _train_telling(
     config: RunConfig, folder: Path, runtime: RuntimeSettings, detector: str, logs: list[str]
 ) -> dict[str, float]:
@@ -124,10 +141,9 @@ def _train_telling(
     from lond.processes.started import is_first_process, is_started_by_first
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
-    from lond.runs import METRICS, train_run
+    from lond.runs import train_run
 
-    if (folder / METRICS).is_file():
-        out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
+    _note_earlier_run(config, folder)
     parent = os.getppid()
     try:
         steps = 2 if config.data.frozen.backbone else 1
