@@ -25,6 +25,12 @@ VerdictColumns = dict[str, list[str]]
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
 
+LEARNED_AS = "learned_as"
+"""Column of what a method last took a training sample for; tables of older versions call it ``partition``."""
+
+LEARNED_WORDS = {"clean": "clean", "closed": str(Verdict.MISLABELLED), "open": str(Verdict.FOREIGN)}
+"""Part of a partition -> its name in the table."""
+
 NUMBERS = ("probability", "foreign_score", "threshold", "p_value", "weight", "neighbour_margin", "negative_margin")
 """Columns of numbers; the others hold text."""
 
@@ -131,7 +137,7 @@ def verdict_columns(
         partition = partition.to("cpu")
         trained_on = range(len(samples)) if kept is None else kept.tolist()
         columns |= {
-            "partition": _spread(partition.names(), trained_on, len(samples), "held out"),
+            LEARNED_AS: _spread(_learned_as(partition.names()), trained_on, len(samples), "held out"),
             "weight": _spread(_numbers(partition.weights), trained_on, len(samples)),
         }
         for name in ("neighbour_margin", "negative_margin"):
@@ -149,13 +155,24 @@ def write_verdicts(path: Path, columns: VerdictColumns) -> None:
 
 
 def read_verdicts(path: Path) -> VerdictColumns:
-    """Read what ``write_verdicts`` wrote.
+    """Read what ``write_verdicts`` wrote, or an older version of it.
 
     Raises:
         DataError: it is no such table.
     """
     rows = list(read_rows(path, ("id", "verdict"), "a run's table of verdicts"))
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    if "partition" not in columns:
+        return columns
+    return {
+        LEARNED_AS if name == "partition" else name: _learned_as(values) if name == "partition" else values
+        for name, values in columns.items()
+    }
+
+
+def _learned_as(names: list[str]) -> list[str]:
+    """Return the parts of a partition in the words of the table."""
+    return [LEARNED_WORDS.get(name, name) for name in names]
 
 
 def _spread(texts: list[str], places: Iterable[int], length: int, otherwise: str = "") -> list[str]:
