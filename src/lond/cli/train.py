@@ -98,7 +98,7 @@ def train(
     if not is_first_process():
         return
     print_figures(f"{config.method}, mean over its last epochs", metrics)
-    _print_verdicts(folder)
+    _print_verdicts(folder, config.method)
     print_threshold(read_json(folder / METRICS), folder)
     if config.data.frozen.backbone:
         say(f"features: kept in {config.data.frozen.cache} for later runs (--set data.frozen.cache=FOLDER moves them)")
@@ -183,15 +183,20 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
     say(f"{config.train.epochs} epochs: {text}{besides}")
 
 
-def _print_verdicts(folder: Path) -> None:
-    """Say what was judged, and what could not be read."""
+def _print_verdicts(folder: Path, method: str) -> None:
+    """Say what was judged, which labels were known, and what could not be read."""
     from lond.io.json_files import read_json
+    from lond.methods import ALL_METHODS
     from lond.runs import MANIFEST, VERDICTS
     from lond.runs.image_tables import read_verdicts
 
     counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
-    problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]
+    data = read_json(folder / MANIFEST)["data"]["train"]
+    if data.get("confirmed"):
+        use = "taken as known" if ALL_METHODS[method].uses_confirmed else f"which {method} takes as any other label"
+        say(f"labels confirmed by a person: {data['confirmed']}, {use}")
+    problems = data["problems"]
     if problems:
         out.print(f"left out: {len(problems)} files or folders, with reasons in manifest.json", soft_wrap=True)

@@ -103,12 +103,22 @@ def prediction_rows(
 
 
 def judge_samples(samples: Samples, prediction: Prediction, threshold: float | None) -> list[Verdict]:
-    """Return the verdict on every training sample; without a threshold none is foreign."""
+    """Return the verdict on every training sample; confirmed labels are clean, and no threshold means none foreign."""
     predicted = prediction.probabilities.argmax(dim=1)
     verdicts = judge(samples.labels, predicted, prediction.scores, math.inf if threshold is None else threshold)
+    for index in _confirmed(samples):
+        verdicts[index] = Verdict.CLEAN
     for index in unreadable(samples.pixels):
         verdicts[index] = Verdict.UNREADABLE
     return verdicts
+
+
+def _confirmed(samples: Samples) -> list[int]:
+    """Return the places of the labels that a person gave or confirmed."""
+    if samples.confirmed is None:
+        return []
+    places: list[int] = (samples.confirmed & (samples.labels >= 0)).nonzero().squeeze(1).tolist()
+    return places
 
 
 def verdict_columns(
@@ -125,6 +135,8 @@ def verdict_columns(
     """
     names, best = samples.class_names, prediction.probabilities.max(dim=1)
     suggestions = _named(best.indices, names)
+    for index in _confirmed(samples):
+        suggestions[index] = names[int(samples.labels[index])]
     columns = {
         "id": list(samples.ids),
         "label": _named(samples.labels, names),

@@ -10,6 +10,7 @@ import pytest
 
 from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
+from lond.audit.correct.place import is_corrected
 from lond.audit.correct.plan import Action, CorrectionPlan
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.crossfit.chances import FOREIGN_FROM
@@ -206,7 +207,16 @@ def test_the_corrected_table_can_be_trained_on(tmp_path: Path) -> None:
         assert samples.class_names == ("cat", "dog") and not samples.problems
         found = dict(zip(samples.ids, samples.labels.tolist(), strict=True))
         assert found == {"clean": 0, "sure": 1, "unsure": 0, "odd": 1, "bare": UNLABELLED, "copy": 0}
+        assert samples.confirmed is None
     assert [path.name for path in out.iterdir()] == ["labels.csv"]
+    plan = plan_corrections(
+        table_of(*ROWS), {"sure": ReviewDecision(Choice.KEEP), "odd": ReviewDecision(Choice.REJECT)}
+    )
+    write_corrected_csv(out / "labels.csv", plan, source, overwrite=True)
+    assert is_corrected(out / "labels.csv")
+    samples = read_table(out / "labels.csv", options=ReadOptions(size=8))
+    assert samples.confirmed is not None
+    assert [name for name, known in zip(samples.ids, samples.confirmed.tolist(), strict=True) if known] == ["sure"]
 
 
 def test_the_corrected_table_replaces_nothing_unless_told(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read
 from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import AuditTable
-from lond.data.read.tables import CORRECTED
+from lond.data.read.tables import CONFIRMED, CORRECTED
 from lond.errors import ConfigError, DataError
 from lond.io.csv_files import neutralise, write_rows
 from lond.types import Verdict
@@ -124,6 +124,7 @@ def write_corrected_csv(
 ) -> None:
     """Write the kept images and their labels atomically, as a table for ``lond train``.
 
+    The column ``confirmed`` marks labels that a person gave or confirmed: training and later audits take them as known.
     Text that a spreadsheet would take for a formula gets an apostrophe in front, which ``lond train`` takes off, and a
     path of that kind ``./``, which every program understands.
 
@@ -146,7 +147,7 @@ def write_corrected_csv(
         >>> plan = plan_corrections(found.table)
         >>> write_corrected_csv(Path("corrected.csv"), plan)
         >>> Path("corrected.csv").read_text().splitlines()[0]
-        'id,path,label,given_label,action,reason'
+        'id,path,label,given_label,action,reason,confirmed'
     """
     _check_paths(plan, root, allow_outside)
     if path.exists() and not overwrite:
@@ -157,8 +158,9 @@ def write_corrected_csv(
         if root is not None and place:
             place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
         place = f"./{place}" if neutralise(place) != place else place
-        rows.append((image.id, place, image.label, image.given, image.action, image.why))
-    write_rows(path, CORRECTED, rows)
+        confirmed = "yes" if image.confirmed else ""
+        rows.append((image.id, place, image.label, image.given, image.action, image.why, confirmed))
+    write_rows(path, (*CORRECTED, CONFIRMED), rows)
 
 
 def _check_paths(plan: CorrectionPlan, root: Path | None, allow_outside: bool) -> None:

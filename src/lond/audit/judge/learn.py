@@ -91,6 +91,8 @@ class Learning:
     model: bool = True
     decided: Tensor | None = None
     """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
+    confirmed: Tensor | None = None
+    """Which decided images were corrected before, ``(N,)``; see ``judge_labels``."""
     stages: Stages | None = None
     """Keeps what took long in judging."""
     probabilities: Tensor | None = None
@@ -138,6 +140,7 @@ def learn(
         folds=division,
         unseen_logits=logits,
         decided=how.decided,
+        confirmed=how.confirmed,
         stages=how.stages,
     )
     near = judgement.evidence.near.indices
