@@ -124,7 +124,8 @@ def write_corrected_csv(
 ) -> None:
     """Write the kept images and their labels atomically, as a table for ``lond train``.
 
-    The column ``confirmed`` marks labels that a person gave or confirmed: training and later audits take them as known.
+    The column ``confirmed``, if there is one, marks labels that a person gave or confirmed. Training and later audits
+    take these as known.
     Text that a spreadsheet would take for a formula gets an apostrophe in front, which ``lond train`` takes off, and a
     path of that kind ``./``, which every program understands.
 
@@ -147,7 +148,7 @@ def write_corrected_csv(
         >>> plan = plan_corrections(found.table)
         >>> write_corrected_csv(Path("corrected.csv"), plan)
         >>> Path("corrected.csv").read_text().splitlines()[0]
-        'id,path,label,given_label,action,reason,confirmed'
+        'id,path,label,given_label,action,reason'
     """
     _check_paths(plan, root, allow_outside)
     if path.exists() and not overwrite:
@@ -160,7 +161,8 @@ def write_corrected_csv(
         place = f"./{place}" if neutralise(place) != place else place
         confirmed = "yes" if image.confirmed else ""
         rows.append((image.id, place, image.label, image.given, image.action, image.why, confirmed))
-    write_rows(path, (*CORRECTED, CONFIRMED), rows)
+    columns = (*CORRECTED, CONFIRMED) if any(image.confirmed for image in plan.kept) else CORRECTED
+    write_rows(path, columns, [row[: len(columns)] for row in rows])
 
 
 def _check_paths(plan: CorrectionPlan, root: Path | None, allow_outside: bool) -> None:

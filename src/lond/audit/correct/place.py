@@ -27,7 +27,7 @@ def check_place_of(save: Path, *, overwrite: bool = False) -> None:
 
 
 def is_corrected(path: Path) -> bool:
-    """Tell whether a file is a table that ``write_corrected_csv`` wrote, also in a version without the last column."""
+    """Tell whether a file is a table that ``write_corrected_csv`` wrote, with or without confirmed labels."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as file:
