@@ -18,6 +18,7 @@ from lond import LondClassifier, load_run
 from lond.audit import Audit, plan_corrections, read_audit
 from lond.io.plain_values import flat
 from lond.results import scan, variant_of
+from lond.runs.image_tables import read_verdicts
 
 WRITTEN = Path(__file__).parent / "fixtures/v0.1.0"
 STORE = Path(__file__).parents[1] / "results/store"
@@ -90,6 +91,8 @@ def test_a_run_keeps_its_partition_and_threshold() -> None:
     assert partition is not None
     kept = {name: int(mask.sum()) for name, mask in vars(partition).items() if name in ("clean", "closed", "open")}
     assert kept == {name: told[name] for name in kept} and kept["clean"] > 20
+    columns = read_verdicts(WRITTEN / "runs/embeddings/verdicts.csv")
+    assert "partition" not in columns and Counter(columns["learned_as"])["mislabelled"] == kept["closed"]
     assert (
         run.finished
         and run.threshold == json.loads((WRITTEN / "runs/embeddings/metrics.json").read_text("utf-8"))["threshold"]

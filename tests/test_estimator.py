@@ -20,6 +20,7 @@ from torch import nn
 import lond
 import lond.nets
 from lond import ConfigError, DataError, LondClassifier, Partition
+from lond.errors import LeftOutWarning
 from lond.methods import ALL_METHODS, Standard
 from lond.nets import ALL_BACKBONES, BackboneSpec
 from lond.train.checkpoint import load_state, same_state
@@ -419,13 +420,31 @@ def test_a_folder_of_images_trains_too(tmp_path: Path) -> None:
         (tmp_path / "data" / label).mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(tmp_path / "data" / label / f"{index:02d}.png")
     (tmp_path / "data" / "ant" / "bad.png").write_bytes(b"\x89PNG not really")
-    model = small(method="standard", settings=None, epochs=1).fit(tmp_path / "data")
+    for number in range(4):
+        (tmp_path / "data" / "bee" / f"empty_{number}.png").touch()
+    told = r"5 training images are left out: bee/empty_0\.png \(empty file \(0 bytes\)\); .*; and 2 more"
+    with pytest.warns(LeftOutWarning, match=told) as warned:
+        model = small(method="standard", settings=None, epochs=1).fit(tmp_path / "data")
+    assert Path(warned[0].filename) == Path(__file__), "the warning points at the caller"
+    for number in range(4):
+        (tmp_path / "data" / "bee" / f"empty_{number}.png").unlink()
     assert model.classes_.tolist() == NAMES.tolist()
-    assert [problem["id"] for problem in model.problems_] == ["ant/bad.png"]
-    with pytest.warns(UserWarning, match=r"1 images are left out.*ant/bad\.png"):
+    assert "ant/bad.png" in [problem["id"] for problem in model.problems_]
+    with pytest.warns(LeftOutWarning, match=r"1 images are left out.*ant/bad\.png"):
         assert model.predict(tmp_path / "data").shape == (24,)
     model.save(tmp_path / "saved")
     assert json.loads((tmp_path / "saved" / "estimator.json").read_text())["classes"] == NAMES.tolist()
+
+
+def test_images_that_turn_out_unreadable_in_training_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = stripes(24)
+    for index, (image, label) in enumerate(zip(images, labels, strict=True)):
+        (tmp_path / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(tmp_path / label / f"{index:02d}.png")
+    (tmp_path / "ant" / "bad.png").write_bytes(b"\x89PNG not really")
+    monkeypatch.setattr("lond.runs.data.MEMORY_LIMIT", 0)
+    with pytest.warns(LeftOutWarning, match=r"1 training images are left out: ant/bad\.png"):
+        small(method="standard", settings=None, epochs=1).fit(tmp_path)
 
 
 class Patient(Standard):

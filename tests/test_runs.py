@@ -131,9 +131,9 @@ def test_a_verdict_on_every_training_sample(run: Path) -> None:
     for row in rows:
         assert 0 <= float(row["weight"]) <= 1
         assert 0 <= float(row["foreign_score"]) <= 1
-        assert row["partition"] in ("clean", "closed", "open")
-        assert (row["partition"] == "clean") <= (float(row["weight"]) == 1)
-        assert (row["partition"] == "open") <= (float(row["weight"]) == 0)
+        assert row["learned_as"] in ("clean", "mislabelled", "foreign")
+        assert (row["learned_as"] == "clean") <= (float(row["weight"]) == 1)
+        assert (row["learned_as"] == "foreign") <= (float(row["weight"]) == 0)
 
 
 def test_a_finished_run_is_only_read(run: Path, arrays: str, monkeypatch: pytest.MonkeyPatch) -> None:

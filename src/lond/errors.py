@@ -1,4 +1,4 @@
-"""Errors caused by the user's input, each with a message that says what to do."""
+"""Errors and warnings caused by the user's input, each with a message that says what to do."""
 
 
 class LondError(Exception):
@@ -31,3 +31,7 @@ class LostProcessError(LondError):
 
 class MissingDependencyError(LondError, ImportError):
     """An optional package is needed for the request."""
+
+
+class LeftOutWarning(UserWarning):
+    """Images could not be used and are left out."""

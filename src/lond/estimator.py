@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +20,8 @@ from lond.config import RunConfig
 from lond.data.feature_views import is_features
 from lond.data.options import DEFAULTS
 from lond.data.sources import load
-from lond.errors import ConfigError, DataError
+from lond.data.squares import unreadable
+from lond.errors import ConfigError, DataError, LeftOutWarning
 from lond.estimator_input import FLOATS, class_array, is_table, new_table, training_set
 from lond.export import export_run
 from lond.io.json_files import read_json, write_json
@@ -32,9 +33,12 @@ from lond.runs.calibration import Calibration
 from lond.runs.data import in_memory, new_features, reading_at, shape_of
 from lond.runs.out_of_fold import needs_folds, out_of_fold_calibration
 from lond.train.runtime import Runtime, RuntimeSettings
-from lond.types import Prediction, Samples
+from lond.types import Prediction, Problem, Samples
 
 ESTIMATOR = "estimator.json"
+
+FEW = 3
+"""Images left out that a warning names."""
 
 
 class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -88,7 +92,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         threshold_: The score above which an image is foreign; None where too few samples are trusted.
         history_: The metrics of every epoch.
         metrics_: Means of the metrics over the last epochs.
-        problems_: Training images that could not be read, each with its reason.
+        problems_: Training images that could not be read, each with its reason; ``fit`` warns about them.
     """
 
     def __init__(
@@ -164,6 +168,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         given = self._table(X, reset=True) if is_table(X) else X
         samples, classes = training_set(given, y, true_labels)
         samples = self._ready(samples)
+        _warn_left_out(samples.problems, "training images")
         test = None
         if X_test is not None:
             options = DEFAULTS if self.frozen else reading_at(shape_of(samples), DEFAULTS)
@@ -185,6 +190,9 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             show_progress=bool(self.verbose),
         )
         self._adopt(trained, classes)
+        # Of a set too large for the memory this is known only now.
+        found_late = [Problem(samples.ids[index], why) for index, why in unreadable(samples.pixels).items()]
+        _warn_left_out(found_late, "training images")
         if folder is not None:
             self._write_own_file(folder)
         return self
@@ -348,9 +356,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             raise DataError(f"X is a table of {np.shape(X)[1]} columns; the model was fitted on images {shape}")
         with self._threads():
             samples = run.read(given, runtime=self._runtime())
-            if samples.problems:
-                first = f"{samples.problems[0].id}: {samples.problems[0].reason}"
-                warnings.warn(f"{len(samples.problems)} images are left out; the first is {first}", stacklevel=3)
+            _warn_left_out(samples.problems, "images")
             return run.predict(samples, Runtime(self._runtime()))
 
     def _write_own_file(self, folder: Path) -> None:
@@ -359,6 +365,14 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         own = {"random_state": config.train.seed, "method": config.method, "backbone": config.net.backbone}
         params = self.get_params(deep=False) | own
         write_json(folder / ESTIMATOR, {"params": plain_values(params), "classes": self.classes_.tolist()})
+
+
+def _warn_left_out(problems: Sequence[Problem], what: str) -> None:
+    """Warn the caller of a public method, three calls up, about images that cannot be used."""
+    if problems:
+        few = "; ".join(f"{problem.id} ({problem.reason})" for problem in problems[:FEW])
+        more = f"; and {len(problems) - FEW} more" if len(problems) > FEW else ""
+        warnings.warn(f"{len(problems)} {what} are left out: {few}{more}", LeftOutWarning, stacklevel=4)
 
 
 def _threads_of(n_jobs: int | None) -> int:

@@ -97,6 +97,7 @@ class Samples:
 
     ``labels`` is ``(N,)`` int64 in ``0..C-1``, ``UNLABELLED`` or (in a test set) ``FOREIGN``.
     ``true_labels`` has the same shape; ``FOREIGN`` marks images of no known class.
+    ``confirmed`` ``(N,)`` bool marks given labels that a person gave or confirmed; None if there are none.
     """
 
     pixels: Pixels
@@ -106,14 +107,14 @@ class Samples:
     true_labels: Tensor | None = None
     origin: str = "memory"
     problems: tuple[Problem, ...] = ()
+    confirmed: Tensor | None = None
 
     def __post_init__(self) -> None:
         """Check that all parts have the same length."""
         lengths = {len(self.pixels), len(self.labels), len(self.ids)}
-        if self.true_labels is not None:
-            lengths.add(len(self.true_labels))
+        lengths |= {len(part) for part in (self.true_labels, self.confirmed) if part is not None}
         if len(lengths) != 1:
-            raise ValueError(f"pixels, labels, ids and true labels differ in length: {sorted(lengths)}")
+            raise ValueError(f"pixels, labels, ids, true and confirmed labels differ in length: {sorted(lengths)}")
 
     def __len__(self) -> int:
         """Return the number of images."""

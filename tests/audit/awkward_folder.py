@@ -24,8 +24,8 @@ NAMES = (
 """Awkward names of good images."""
 
 UNREADABLE = {
-    "red/cut.jpg": "truncated",
-    "blue/cut.jpg": "truncated",
+    "red/cut.jpg": "cut off",
+    "blue/cut.jpg": "cut off",
     "red/text.jpg": "not an image in a known format",
     "red/too_large.png": "too large: 12000 x 9000",
     "red/bomb.png": "too large",

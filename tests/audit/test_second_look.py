@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from methods.tiny import tiny_samples
 import lond.frozen.read
 from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, ReviewDecision
-from lond.audit.second_look import SecondLook, second_look
+from lond.audit.correct.link_tree import write_link_tree
+from lond.audit.second_look import SecondLook, second_look, with_confirmed
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.errors import DataError
 from lond.runs import load_run
@@ -110,3 +112,33 @@ def test_a_rejected_verdict_stays_what_it_is_and_is_marked(tmp_path: Path, monke
 
 def truth_or_none(name: str) -> str:
     return truth(name) if "_" in name else ""
+
+
+def test_confirmed_labels_are_decisions_unless_another_is_given() -> None:
+    assert with_confirmed(None, SAMPLES) is None
+    samples = replace(SAMPLES, confirmed=torch.tensor([True, True, False, False, False, True]))
+    look = with_confirmed(None, samples)
+    assert look is not None and look.words == ("keep", "keep", "", "", "", "")
+    assert look.truth.tolist() == [0, 1, *[UNDECIDED] * 4] and "2 label(s) of the corrected set" in look.notes[0]
+    look = with_confirmed(decided(_0=ReviewDecision(Choice.FOREIGN), _2=ReviewDecision(Choice.KEEP)), samples)
+    assert look is not None and look.truth.tolist() == [NO_CLASS, 1, 2, *[UNDECIDED] * 3]
+    assert look.words == ("foreign", "keep", "keep", "", "", "")
+    assert look.confirmed is not None and look.confirmed.tolist() == [False, True, False, False, False, False]
+
+
+def test_an_audit_of_the_corrected_set_knows_what_was_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
+    write_folder(tmp_path / "images")
+    first = run(tmp_path / "images")
+    # A person insists on labels that the audit doubts.
+    doubted = first.select(verdict="mislabelled").id[:2]
+    plan = plan_corrections(first.table, {name: ReviewDecision(Choice.KEEP) for name in doubted})
+    write_link_tree(tmp_path / "corrected", plan, tmp_path / "images")
+    heads = tmp_path / "heads"
+    for _ in range(2):
+        again = run(tmp_path / "corrected", folder=heads)
+    rows = {row["id"]: row for row in again.table.rows()}
+    assert {name for name, row in rows.items() if row["decided"]} == set(doubted)
+    assert all((rows[name]["verdict"], rows[name]["decided"]) == ("clean", "keep") for name in doubted)
+    assert "second_look" not in again.summary and load_run(heads / "model").finished
+    assert any("2 label(s) of the corrected set" in note for note in again.summary["notes"])

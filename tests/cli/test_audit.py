@@ -116,8 +116,11 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     write_folder(images, each=24)
     options = [images, "--out", result, "--size", 16, "--epochs", 2, "--folds", 2, "--map", "none", "--threads", 1]
     assert lond("audit", *options)[0] == 0
+    first = (result / "audit.csv").read_bytes()
     file.write_text("id,decision\nred/red_20.png,keep\nred/red_21.png,reject\n")
     code, out, _ = lond("audit", *options, "--decisions", file)
+    assert f"earlier table: {result / 'earlier' / '1'}" in out
+    assert (result / "earlier" / "1" / "audit.csv").read_bytes() == first
     assert code == 0 and "1 decided images taken as truth; 1 marked not sure teach nothing" in out
     (kept,) = result.glob("decisions-*.csv")
     assert kept.read_bytes() == file.read_bytes() and f"decisions: {kept}" in out
@@ -125,7 +128,8 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     code, _, error = lond("audit", *options)
     assert code == 2 and f"--decisions {kept}" in "".join(error.splitlines())
     assert (result / "audit.csv").read_bytes() == before
-    assert lond("audit", *options, "--decisions", kept)[0] == 0
+    code, out, _ = lond("audit", *options, "--decisions", kept)
+    assert code == 0 and "earlier table" not in out
     assert (result / "audit.csv").read_bytes() == before
 
 

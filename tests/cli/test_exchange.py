@@ -38,6 +38,21 @@ def test_tasks_go_out_and_annotations_come_back(tmp_path: Path) -> None:
     assert decided[table.id[3]].choice == Choice.RELABEL and decided[table.id[3]].new_label == "a new class"
 
 
+def test_decisions_go_out_as_annotations(tmp_path: Path) -> None:
+    table = make_table(30)
+    write_csv(tmp_path / "audit.csv", table)
+    file, out = tmp_path / "decisions.csv", tmp_path / "studio"
+    file.write_text(f"id,decision,new_label\n{table.id[3]},relabel,a new class\n", encoding="utf-8")
+    command = ("audit-export", str(tmp_path / "audit.csv"), "--to", "label-studio", "--out", str(out))
+    refused = CliRunner().invoke(app, [*command, "--decisions", str(file)])
+    assert refused.exit_code and not out.exists(), "a label that may be a mistake of typing"
+    run(*command, "--decisions", str(file), "--new-labels")
+    tasks = {task["data"]["id"]: task for task in json.loads((out / "tasks.json").read_text(encoding="utf-8"))}
+    (annotation,) = tasks[table.id[3]]["annotations"]
+    assert annotation["result"][0]["value"]["choices"] == ["a new class"]
+    assert "a new class" in (out / "label_config.xml").read_text(encoding="utf-8")
+
+
 def test_the_folder_of_an_audit_is_enough(tmp_path: Path) -> None:
     table = audited_folder(tmp_path / "photos", 24)
     (tmp_path / "audit").mkdir()

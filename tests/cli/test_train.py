@@ -11,6 +11,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from lond import cli
+from lond.runs.image_tables import read_verdicts
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -71,6 +72,18 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: py
     assert "stopped; run the same command to resume after the last finished epoch" in out
 
 
+def test_a_run_that_is_there_already_is_told(tmp_path: Path, lond: Call) -> None:
+    command = ["train", "--preset", "digits", "--method", "standard", "--out", tmp_path / "run", "--threads", 1]
+    command += ["--epochs", 2, "--set", "net.width=0.125", "--set", "train.max_steps=2"]
+    assert "note" not in lond(*command)[1]
+    (tmp_path / "run" / "metrics.json").rename(tmp_path / "metrics.json")
+    assert "an unfinished run with these settings: it goes on after its last finished epoch" in lond(*command)[1]
+    assert "is finished already, and is not trained again; another --out starts a new one" in lond(*command)[1]
+    code, out, err = lond(*command, "--seed", 1)
+    assert code == 2 and "note" not in out
+    assert "holds a run with other settings (train.seed). Choose another folder, or delete that one" in err
+
+
 def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:
     for number in range(24):
         path = tmp_path / "images" / "ab"[number % 2] / f"{number}.png"
@@ -84,3 +97,25 @@ def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> 
     assert "verdicts on 24 images: " in out and "left out: 1 files or folders" in out
     assert out.rstrip().endswith("[red]run") and "finished already" not in out
     assert "finished already" in lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)[1]
+
+
+@pytest.mark.parametrize(("method", "told"), [("cross-fit", "taken as known"), ("standard", "as any other label")])
+def test_confirmed_labels_of_a_corrected_set_are_told(tmp_path: Path, lond: Call, method: str, told: str) -> None:
+    names = []
+    for number in range(24):
+        names.append(f"{'ab'[number % 2]}/{number}.png")
+        path = tmp_path / "corrected" / names[-1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("L", (8, 8), 100 * (number % 2) + number).save(path)
+    (tmp_path / "corrected" / "class_folders.csv").write_text("class,folder\na,a\nb,b\n")
+    (tmp_path / "corrected" / "confirmed.csv").write_text("\n".join(["path", *names[:3]]) + "\n")
+    command = ["train", tmp_path / "corrected", "--out", tmp_path / "run", "--method", method, "--epochs", 2]
+    command += ["--threads", 1, "--set", "net.width=0.125", "--set", "data.read.num_workers=0"]
+    code, out, _ = lond(*command)
+    assert code == 0 and "labels confirmed by a person: 3, " in out and told in out
+    verdicts = read_verdicts(tmp_path / "run" / "verdicts.csv")
+    known = dict(zip(verdicts["id"], zip(verdicts["verdict"], verdicts["suggested_label"], strict=True), strict=True))
+    assert [known[name] for name in names[:3]] == [("clean", name[0]) for name in names[:3]]
+    (tmp_path / "corrected" / "confirmed.csv").write_text("\n".join(["path", *names[:4]]) + "\n")
+    code, _, err = lond(*command)
+    assert code == 2 and "a run on other data" in " ".join(err.split()), "other labels are known now"

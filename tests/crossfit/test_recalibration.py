@@ -150,3 +150,16 @@ def test_targets_follow_the_decisions() -> None:
     targets = judge_labels(features, given, 4, decided=decided).targets
     assert targets[0].argmax() == true[0] and targets[0].sum() == 1
     assert targets[-1].sum() == 0 and targets[30, given[30]] == 1
+
+
+def test_corrected_labels_do_not_make_the_others_look_right() -> None:
+    """All corrected labels are right by making, which says nothing about those that nobody looked at."""
+    features, given, true = world(foreign=0)
+    right = given == true
+    confirmed = right & (torch.arange(len(given)) % 2 == 0)
+    decided = torch.where(confirmed, given, UNDECIDED)
+    open_ones = ~confirmed
+    known = judge_labels(features, given, 4, decided=decided, confirmed=confirmed)
+    assert torch.equal(known.chances[confirmed][:, CLEAN], torch.ones(int(confirmed.sum())))
+    fitted = judge_labels(features, given, 4, decided=decided)
+    assert known.chances[open_ones][:, WRONG].mean() > fitted.chances[open_ones][:, WRONG].mean()

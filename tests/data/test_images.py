@@ -109,6 +109,14 @@ def test_truncated_files_give_a_reason(tmp_path: Path, kind: str, keep: float) -
     assert check_file(path)
 
 
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "TIFF", "BMP"])
+def test_files_that_end_early_are_called_cut_off(tmp_path: Path, kind: str) -> None:
+    content = _encoded(_noise(), kind)
+    path = tmp_path / "cut"
+    path.write_bytes(content[: int(0.6 * len(content))])
+    assert check_file(path) == "the file is cut off: its end is missing"
+
+
 def test_scrambled_bytes_never_escape_as_other_errors() -> None:
     rng = np.random.default_rng(0)
     for kind in ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "TGA", "ICO", "PCX"):

@@ -26,6 +26,7 @@ def on_features(samples: Samples, **changes: Any) -> tuple[CrossFit, Any]:
         samples.labels,
         samples.num_classes,
         lambda: build_backbone("features", in_channels=1, image_size=(1, values.shape[1]), width=0.0625),
+        samples.confirmed,
     )
     method = CrossFit(CrossFitSettings(**{"warmup_epochs": 1, **changes}), task)
 
@@ -215,3 +216,20 @@ def test_an_opinion_of_some_images_looks_at_no_others() -> None:
     assert table.foreign_rate == pytest.approx(float(judgement.chances[rows, 2].mean()))
     everyone = opinion_of(judgement, CrossFitSettings(), torch.arange(60))
     assert torch.equal(everyone.targets, opinion_of(judgement, CrossFitSettings()).targets)
+
+
+def test_labels_that_a_person_confirmed_are_known() -> None:
+    samples = clouds()
+    assert samples.true_labels is not None and CrossFit.uses_confirmed
+    wrong = (samples.labels != samples.true_labels).nonzero().squeeze(1)[:3]
+    confirmed = torch.zeros(60, dtype=torch.bool)
+    confirmed[wrong] = True
+    method, survey = on_features(replace(samples, confirmed=confirmed))
+    for epoch in (0, 2):
+        method.before_epoch(epoch, survey)
+        known = method.targets[wrong]
+        assert torch.equal(known, torch.nn.functional.one_hot(samples.labels[wrong], 4).to(known))
+        assert method.partition is not None and method.partition.clean[wrong].all()
+    doubted, survey = on_features(samples)
+    doubted.before_epoch(0, survey)
+    assert (doubted.targets[wrong].argmax(dim=1) != samples.labels[wrong]).any()

@@ -61,7 +61,7 @@ def with_noise_at(samples: Samples, places: Tensor) -> Samples:
 
 
 def held_rows(trained: Trained) -> list[int]:
-    return [row for row, name in enumerate(trained.verdicts["partition"]) if name == "held out"]
+    return [row for row, name in enumerate(trained.verdicts["learned_as"]) if name == "held out"]
 
 
 # The split
@@ -131,7 +131,8 @@ def test_every_sample_is_judged_and_held_out_ones_have_no_margins(tmp_path: Path
     partition = trained.run.method.partition
     assert partition is not None
     assert len(partition.clean) == len(kept)
-    assert [table["partition"][row] for row in kept.tolist()] == partition.names()
+    words = {"clean": "clean", "closed": "mislabelled", "open": "foreign"}
+    assert [table["learned_as"][row] for row in kept.tolist()] == [words[name] for name in partition.names()]
     for name in MARGINS:
         assert {table[name][row] for row in held.tolist()} == {""}
         values = [float(table[name][row]) for row in kept.tolist()]
@@ -143,7 +144,7 @@ def test_without_a_partition_there_are_no_such_columns() -> None:
     samples = noisy(24)
     prediction = Prediction(torch.eye(3)[torch.arange(24) % 3], torch.zeros(24), torch.zeros(24, 1), torch.zeros(24, 3))
     table = verdict_columns(samples, prediction, judge_samples(samples, prediction, 0.5), None, torch.arange(10))
-    assert {"partition", *MARGINS}.isdisjoint(table)
+    assert {"learned_as", *MARGINS}.isdisjoint(table)
     assert all(len(column) == 24 for column in table.values())
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from PIL import Image
 
 from lond.audit.contents import AuditContents
+from lond.audit.earlier_tables import keeping_earlier
 from lond.audit.page.by_class import write_pages
 from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
@@ -136,7 +137,7 @@ class Audit(AuditContents):
         A table of more than ``PARTS_FROM`` images is written as Parquet files in ``audit-parts`` instead, if pyarrow is
         installed. A set too large for one page gets pages by class besides; see ``lond.audit.page.by_class``.
         A model for new images is not written: ``audit(..., folder=Path("audit/heads"))`` trains one in that folder,
-        where ``lond predict audit`` looks for it.
+        where ``lond predict audit`` looks for it. A different table that the folder holds is kept in ``earlier``.
 
         Raises:
             ConfigError: the folder holds a second look, and this is none.
@@ -145,8 +146,9 @@ class Audit(AuditContents):
         if "second_look" not in self.summary:
             check_second_look(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [*self._write_table(folder), folder / SUMMARY]
-        write_json(paths[-1], writable(self.summary))
+        with keeping_earlier(folder):
+            paths = [*self._write_table(folder), folder / SUMMARY]
+            write_json(paths[-1], writable(self.summary))
         commands = next_commands(str(folder), self.summary.get("source"))
         source = self.summary.get("source")
         page = ReviewPage(

@@ -20,7 +20,7 @@ from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
-from lond.audit.second_look import Decisions, SecondLook, second_look
+from lond.audit.second_look import Decisions, SecondLook, second_look, with_confirmed
 from lond.audit.settings import AuditSettings
 from lond.audit.shared_reading import sharded_reading
 from lond.audit.to_learn import first_look, learned_from, mean_of_views, near_copies, no_label_below_zero, training_rows
@@ -73,7 +73,8 @@ def audit(
             in the order of the images and of the classes, which are sorted by name. Each row must come from a model
             that was not trained on its image, as scikit-learn's ``cross_val_predict`` returns them.
         decisions: a reviewer's decisions on some of the images, as written by the page or as id -> decision. They are
-            used as ground truth, and the other images are judged again.
+            used as ground truth, and the other images are judged again. Labels that a corrected set says a person
+            confirmed are ground truth in any case.
         settings: settings; None = the defaults, with the views of the runs in ``folder``, if it holds any.
         cache: folder of cached features for later audits; None keeps them for this call only.
         folder: folder in which a model for new images is trained or resumed; None trains none. The model of a second
@@ -100,7 +101,7 @@ def audit(
     runtime, options = runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
-    look = None if decisions is None else second_look(decisions, samples)
+    look = with_confirmed(None if decisions is None else second_look(decisions, samples), samples)
     if embeddings is not None and isinstance(samples.pixels, FeaturePixels):
         raise ConfigError(f"{samples.origin} holds embeddings already; give the images, or leave out the other file")
     own = samples.pixels if isinstance(samples.pixels, FeaturePixels) else None
@@ -118,7 +119,8 @@ def audit(
         facts = replace(facts, features=own.values)
     leaks = leaks_into_test(source, test, facts, options, reader)
     space = str(cache or "") if own is None else None
-    return _judge(_Read(facts, notes, leaks, look, probabilities, space), settings, folder, runtime)
+    read_all = _Read(facts, notes, leaks, look, decisions is not None, probabilities, space)
+    return _judge(read_all, settings, folder, runtime)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ class _Read:
     notes: list[str]
     leaks: list[dict[str, Any]]
     look: SecondLook | None
-    """A reviewer's decisions."""
+    """A reviewer's decisions, also those that a corrected set brings along."""
+    is_second: bool
+    """Whether decisions were given, so that this is a second look."""
     probabilities: Tensor | None
     """Those of the user's own model."""
     space: str | None
@@ -141,7 +145,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     facts, samples = read.facts, read.facts.samples
     vectors = mean_of_views(facts.features)
     look = None if read.look is None else read.look.among_copies(facts.hashes)
-    if look is not None and folder is not None:
+    if look is not None and folder is not None and read.is_second:
         folder = folder / f"second-look-{look.key}"
     groups = _groups_of_copies(facts, vectors, look)
     odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
@@ -149,6 +153,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     how = Learning(
         together=near_copies(groups, rows),
         decided=None if look is None else look.truth[rows],
+        confirmed=None if look is None or look.confirmed is None else look.confirmed[rows],
         probabilities=None if read.probabilities is None else read.probabilities[rows],
     )
     # A copy of all features of a large set would take gigabytes.
@@ -168,7 +173,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
         found.summary(verdicts, notes, read.leaks)
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
-        | ({} if look is None else {"second_look": second_look_facts(look, folder)})
+        | ({"second_look": second_look_facts(look, folder)} if look is not None and read.is_second else {})
         | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         places,
         facts.thumbnail,

@@ -29,13 +29,15 @@ class SecondLook:
 
     ``truth`` ``(N,)`` is the true class of an image, -1 if it is foreign, -2 if that is not decided. ``words`` are the
     decisions, "" where there is none; a rejected suggestion is a decision that tells no truth. ``apart`` are places of
-    images that repeat no other image, ``notes`` what a person should know.
+    images that repeat no other image, ``notes`` what a person should know. ``confirmed`` ``(N,)`` marks images of a
+    corrected set whose label a person gave or confirmed before.
     """
 
     truth: Tensor
     words: tuple[str, ...]
     apart: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    confirmed: Tensor | None = None
 
     @property
     def decided(self) -> int:
@@ -114,6 +116,27 @@ def second_look(decisions: Decisions, samples: Samples) -> SecondLook:
         if int(truth[place]) != UNDECIDED or decision.choice == Choice.REJECT:
             words[place] = str(decision.choice)
     return SecondLook(truth, tuple(words), frozenset(places[name] for name in apart))
+
+
+def with_confirmed(look: SecondLook | None, samples: Samples) -> SecondLook | None:
+    """Return decisions with the confirmed labels of a corrected set, where nothing else is decided; None if none."""
+    if samples.confirmed is None:
+        return look
+    if look is None:
+        look = SecondLook(torch.full((len(samples),), UNDECIDED), ("",) * len(samples))
+    open_ones = torch.tensor([not word for word in look.words])
+    before = samples.confirmed & (samples.labels >= 0)
+    confirmed = before & open_ones
+    words = [str(Choice.KEEP) if known else word for known, word in zip(confirmed.tolist(), look.words, strict=True)]
+    note = f"{int(confirmed.sum())} label(s) of the corrected set were confirmed by a person and are taken as truth"
+    truth = torch.where(confirmed, samples.labels, look.truth)
+    return replace(
+        look,
+        truth=truth,
+        words=tuple(words),
+        notes=(*look.notes, *([note] if confirmed.any() else [])),
+        confirmed=before & (truth == samples.labels),
+    )
 
 
 def _truth(decision: ReviewDecision, given: int, names: Mapping[str, int]) -> int:

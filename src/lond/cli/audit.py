@@ -88,6 +88,7 @@ def audit(
     jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as fit.")] = 0,
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
+    from lond.audit.earlier_tables import kept_tables
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.run import audit as run_audit
     from lond.audit.saved import check_second_look
@@ -138,10 +139,13 @@ def audit(
         )
         work.begin("writing the page")
         _keep_decisions(found, decisions, folder)
+        earlier = kept_tables(folder)
         written = found.save(folder, max_page_bytes=settings.max_page_bytes)
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     _print_summary(found)
+    for kept in kept_tables(folder)[len(earlier) :]:
+        say(f"earlier table: {kept} (what this folder held before; the new table differs)")
     _print_places(found, folder, written[0])
 
 

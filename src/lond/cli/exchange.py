@@ -18,14 +18,24 @@ def audit_export(
         Path | None,
         typer.Option(help="Folder that the paths of the table are relative to; default: the audited one."),
     ] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="CSV of decisions from the page, to export in place of the verdicts.")
+    ] = None,
+    new_labels: Annotated[
+        bool, typer.Option("--new-labels", help="Accept decided labels that are not a class of the set.")
+    ] = False,
 ) -> None:
     """Write an audit in the format of another tool."""
+    from lond.audit.correct.decided_table import with_decisions
+    from lond.audit.correct.decisions import read_decisions
     from lond.audit.formats.exchange import export_audit, format_of
     from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
     table = table_of(table)
     judged, root = read_audit(table), root or audited_folder(table)
+    if decisions is not None:
+        judged = with_decisions(judged, read_decisions(decisions), allow_new_labels=new_labels)
     for path in export_audit(judged, tool, folder, root):
         say(f"written: {path}")
     for note in format_of(tool).notes(judged, root):

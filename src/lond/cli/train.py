@@ -16,6 +16,7 @@ from lond.cli.shared import (
     Root,
     TestData,
     TrainedOn,
+    note,
     out,
     print_figures,
     print_whole,
@@ -97,7 +98,7 @@ def train(
     if not is_first_process():
         return
     print_figures(f"{config.method}, mean over its last epochs", metrics)
-    _print_verdicts(folder)
+    _print_verdicts(folder, config.method)
     print_threshold(read_json(folder / METRICS), folder)
     if config.data.frozen.backbone:
         say(f"features: kept in {config.data.frozen.cache} for later runs (--set data.frozen.cache=FOLDER moves them)")
@@ -114,6 +115,22 @@ def _note_warmup(config: RunConfig) -> None:
         )
 
 
+def _note_earlier_run(config: RunConfig, folder: Path) -> None:
+    """Say what becomes of a run that the folder holds; one with other settings is an error."""
+    from lond.processes.started import is_first_process
+    from lond.runs import METRICS
+    from lond.runs.folder import claim
+    from lond.train.state import newest_checkpoint
+
+    if not is_first_process():
+        return
+    claim(folder, config)
+    if (folder / METRICS).is_file():
+        note(f"the run of {folder} is finished already, and is not trained again; another --out starts a new one")
+    elif newest_checkpoint(folder) is not None:
+        note(f"{folder} holds an unfinished run with these settings: it goes on after its last finished epoch")
+
+
 def _train_telling(
     config: RunConfig, folder: Path, runtime: RuntimeSettings, detector: str, logs: list[str]
 ) -> dict[str, float]:
@@ -124,10 +141,9 @@ def _train_telling(
     from lond.processes.started import is_first_process, is_started_by_first
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
-    from lond.runs import METRICS, train_run
+    from lond.runs import train_run
 
-    if (folder / METRICS).is_file():
-        out.print(f"note: the run of {folder} is finished already", markup=False, soft_wrap=True)
+    _note_earlier_run(config, folder)
     parent = os.getppid()
     try:
         steps = 2 if config.data.frozen.backbone else 1
@@ -167,15 +183,20 @@ def _describe(found: dict[str, RunConfig], runtime: RuntimeSettings) -> None:
     say(f"{config.train.epochs} epochs: {text}{besides}")
 
 
-def _print_verdicts(folder: Path) -> None:
-    """Say what was judged, and what could not be read."""
+def _print_verdicts(folder: Path, method: str) -> None:
+    """Say what was judged, which labels were known, and what could not be read."""
     from lond.io.json_files import read_json
+    from lond.methods import ALL_METHODS
     from lond.runs import MANIFEST, VERDICTS
     from lond.runs.image_tables import read_verdicts
 
     counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
-    problems = read_json(folder / MANIFEST)["data"]["train"]["problems"]
+    data = read_json(folder / MANIFEST)["data"]["train"]
+    if data.get("confirmed"):
+        use = "taken as known" if ALL_METHODS[method].uses_confirmed else f"which {method} takes as any other label"
+        say(f"labels confirmed by a person: {data['confirmed']}, {use}")
+    problems = data["problems"]
     if problems:
         out.print(f"left out: {len(problems)} files or folders, with reasons in manifest.json", soft_wrap=True)

@@ -70,16 +70,16 @@ def with_probabilities(judgement: Judgement, probabilities: Tensor) -> Beside:
         judgement: of the features.
         probabilities: rows that sum to one, classes in the order of the labels.
     """
-    labels, table, decided = judgement.labels, judgement.table, judgement.decided
+    labels, table, decided, folds = judgement.labels, judgement.table, judgement.decided, judgement.folds
     given = probabilities.clamp_min(LEAST_PROBABILITY).log()
     features = probability_features(given)
-    own = gather(features, labels, given.shape[1], judgement.folds, decided=decided)
+    own = gather(features, labels, given.shape[1], folds, decided=decided)
     losses = [label_loss(found.log_chances, labels) for found in (own, judgement.evidence)]
     judged = losses[0] < losses[1] - CLEARLY_BETTER
     found = own if judged else judgement.evidence
     likely, sure = judgement.chances, judgement.confidence
     if judged and decided is not None:
-        found, likely, sure = recalibrated(features, found, labels, decided, judgement.folds, table)
+        found, likely, sure = recalibrated(features, found, labels, decided, folds, table, judgement.confirmed)
     elif judged:
         likely = chances(found, table)
     share, pooled = pool(given, found.log_chances, labels)

@@ -50,6 +50,8 @@ class Judgement:
     folds: Tensor
     table: ChanceTable
     decided: Tensor | None = None
+    confirmed: Tensor | None = None
+    """Which of the decided images were corrected before, ``(N,)``; see ``judge_labels``."""
 
     @property
     def beyond_table(self) -> bool:
@@ -120,6 +122,7 @@ def judge_labels(
     unseen_logits: Tensor | None = None,
     table: ChanceTable | None = None,
     decided: Tensor | None = None,
+    confirmed: Tensor | None = None,
     stages: Stages | None = None,
 ) -> Judgement:
     """Return how likely every image is clean, wrongly labelled or foreign.
@@ -144,6 +147,8 @@ def judge_labels(
         table: the network that turns evidence into probabilities; the package's own if None.
         decided: ``(N,)`` what a person decided: a class from 0 on, -1 for "foreign", -2 for nothing. It is taken as
             truth, heads and neighbours learn from it, and the chances of the other images are recalibrated by it.
+        confirmed: ``(N,)`` bool, decided images whose given label follows the decision already, as in a corrected set.
+            They say nothing about how often labels of the set are wrong, so nothing is recalibrated by them.
         stages: keeps what took long, so that a killed judgement of the same features goes on where it was.
 
     Raises:
@@ -165,8 +170,8 @@ def judge_labels(
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
     else:
-        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table)
-    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided)
+        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed)
+    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,13 @@ def foreign_odds(features: Tensor, found: LabelEvidence, labels: Tensor, decided
 
 
 def recalibrated(
-    features: Tensor, found: LabelEvidence, labels: Tensor, decided: Tensor, folds: Tensor, table: ChanceTable
+    features: Tensor,
+    found: LabelEvidence,
+    labels: Tensor,
+    decided: Tensor,
+    folds: Tensor,
+    table: ChanceTable,
+    confirmed: Tensor | None = None,
 ) -> tuple[LabelEvidence, Tensor, Tensor]:
     """Return evidence, chances ``(N, 3)`` and confidence of suggestions ``(N,)`` with what the decisions taught.
 
@@ -105,6 +111,8 @@ def recalibrated(
         decided: ``(N,)``, see ``lond.crossfit.decided``.
         folds: ``(N,)`` in which part an image is judged.
         table: the network that turns evidence into chances.
+        confirmed: ``(N,)`` decided images that are left out of the fits: their labels were corrected before, so all of
+            them are right, whatever share of the others is.
     """
     known = decided != UNDECIDED
     likely = chances(found, table)
@@ -118,6 +126,8 @@ def recalibrated(
         caution.append(OFFSET_CAUTION)
     inputs = torch.stack(columns, dim=1)
     asked = known & (labels >= 0)
+    if confirmed is not None:
+        asked = asked & ~confirmed
     fit = fit_near(inputs[asked], truth_of(labels[asked], decided[asked]), torch.tensor(start), torch.tensor(caution))
     likely = torch.softmax(F.pad(inputs @ fit, (1, 0)), dim=1)
     likely = torch.where(known[:, None], F.one_hot(truth_of(labels, decided), 3).to(likely), likely)

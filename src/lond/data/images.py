@@ -247,6 +247,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, Image.DecompressionBombError):
         return "too large: more pixels than Pillow agrees to decode"
     text = " ".join(str(error).split())[:200]
+    if "truncated" in text.lower():
+        return "the file is cut off: its end is missing"
     return f"damaged image ({text or type(error).__name__})"
 
 

@@ -29,6 +29,7 @@ def take(samples: Samples, indices: Tensor) -> Samples:
         labels=samples.labels[indices],
         ids=tuple(samples.ids[index] for index in indices.tolist()),
         true_labels=None if samples.true_labels is None else samples.true_labels[indices],
+        confirmed=None if samples.confirmed is None else samples.confirmed[indices],
     )
 
 

@@ -19,6 +19,8 @@ from lond.types import Batch, Clock, Partition, Phase, Prediction, Term
 class Task:
     """Learning task: N given labels of C classes, and how to build a backbone with its feature size.
 
+    ``confirmed`` ``(N,)`` bool marks labels that a person gave or confirmed, if there are any.
+
     Examples:
         >>> import torch
         >>> task = Task(torch.tensor([0, 1, 1]), 2, lambda: (nn.Flatten(), 64))
@@ -29,6 +31,7 @@ class Task:
     labels: Tensor
     num_classes: int
     build_backbone: Callable[[], tuple[nn.Module, int]]
+    confirmed: Tensor | None = None
 
 
 class Survey(Protocol):
@@ -89,6 +92,8 @@ class Method(nn.Module, ABC):
     """What it costs, measured against plain cross-entropy; None: unknown, and estimates of the time say "at least"."""
     quick_on_features: ClassVar[bool] = False
     """Whether training on features of a frozen network takes seconds, so that a run may be trained several times."""
+    uses_confirmed: ClassVar[bool] = False
+    """Whether labels that a person confirmed (``Task.confirmed``) are taken as known; else they count as any other."""
 
     partition: Partition | None = None
     """The latest verdict on the training samples, if the method judges them."""

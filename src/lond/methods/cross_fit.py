@@ -94,7 +94,7 @@ class CrossFit(Method):
     Labels are judged by heads and neighbours that never saw them (``lond.crossfit``), before the first epoch where the
     inputs are features of a frozen network, after the warm-up where they are images. Later targets mix this with what
     the averaged network and the confusion of labels say of an image. Training images labelled -1 are taken for foreign
-    ones that a person marked.
+    ones that a person marked, and labels that a person confirmed as known.
 
     Examples:
         >>> from lond import preset
@@ -105,11 +105,13 @@ class CrossFit(Method):
     settings_class = CrossFitSettings
     cost = Cost(1.0, 2.6, searches=0.2, width=256, neighbours=20)
     quick_on_features = True
+    uses_confirmed = True
 
     def __init__(self, settings: CrossFitSettings, task: Task) -> None:
         """Build the network and its average."""
         super().__init__()
         self.settings, self.labels, self.num_classes = settings, task.labels, task.num_classes
+        self.confirmed = task.confirmed
         self.net = KnownOrNone(build_classifier(settings, task))
         self.teacher = MeanTeacher(self.net, settings.teacher_memory, statistics="average")
         self.opinion: Opinion | None = None
@@ -151,10 +153,19 @@ class CrossFit(Method):
             self._judge(inputs)
 
     def _judge(self, features: Tensor) -> None:
-        labels = self.labels.cpu()
-        decided = torch.where(labels == FOREIGN, NO_CLASS, UNDECIDED) if (labels == FOREIGN).any() else None
-        judgement = judge_labels(features.cpu(), labels, self.num_classes, decided=decided)
+        labels, known, confirmed = self.labels.cpu(), self._known(), self._confirmed()
+        decided = torch.where(labels == FOREIGN, NO_CLASS, labels).where(known, UNDECIDED) if known.any() else None
+        judgement = judge_labels(features.cpu(), labels, self.num_classes, decided=decided, confirmed=confirmed)
         self.opinion = opinion_of(judgement, self.settings)
+
+    def _confirmed(self) -> Tensor:
+        """Return which labels ``(N,)`` a person gave or confirmed."""
+        labelled = self.labels.cpu() >= 0
+        return labelled & self.confirmed.cpu() if self.confirmed is not None else torch.zeros_like(labelled)
+
+    def _known(self) -> Tensor:
+        """Return of which samples ``(N,)`` a person said what they are: confirmed labels, and images marked foreign."""
+        return (self.labels.cpu() == FOREIGN) | self._confirmed()
 
     def _with_own(self, survey: Survey, opinion: Opinion) -> Tensor:
         """Return what was judged, mixed with what the averaged network and the given label say."""
@@ -164,8 +175,8 @@ class CrossFit(Method):
         (prior,) = survey(lambda images: (F.softmax(self.teacher(images)[1].float(), dim=1),))
         own = posterior(prior.cpu(), self.labels.cpu(), opinion.confusion, opinion.foreign_rate)
         mixed = share * own + (1 - share) * opinion.targets
-        # What a person marked is known, whatever the network thinks of it.
-        return torch.where((self.labels.cpu() == FOREIGN)[:, None], opinion.targets, mixed)
+        # What a person said is known, whatever the network thinks of it.
+        return torch.where(self._known()[:, None], opinion.targets, mixed)
 
     # Once a step
 

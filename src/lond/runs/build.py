@@ -21,8 +21,16 @@ FEATURES = "features"
 """The backbone of runs on features that were computed beforehand."""
 
 
-def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module | None = None) -> tuple[Method, Views]:
+def build(
+    config: RunConfig,
+    shape: Shape,
+    labels: Tensor,
+    backbone: nn.Module | None = None,
+    confirmed: Tensor | None = None,
+) -> tuple[Method, Views]:
     """Return the untrained method and its views; ``backbone`` is a module to copy instead of the configured one.
+
+    ``confirmed`` ``(N,)`` marks labels that a person gave or confirmed.
 
     Raises:
         ConfigError: the settings are not those of the method, or the backbone cannot be built.
@@ -60,7 +68,7 @@ def build(config: RunConfig, shape: Shape, labels: Tensor, backbone: nn.Module |
             net.backbone, width=net.width, pretrained=net.pretrained, checkpoint_path=net.checkpoint_path, **options
         )
 
-    task = Task(labels, len(shape.class_names), fresh_backbone)
+    task = Task(labels, len(shape.class_names), fresh_backbone, confirmed)
     with own_random_state(config.train.seed, "initial weights"):
         method: Method = ALL_METHODS[config.method](config.settings, task)
     if config.net.backbone == FEATURES:

@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from lond.config import RunConfig, read_config, to_dict
 from lond.data.noise import label_hash
 from lond.data.read.files import contents_hash
@@ -31,7 +33,10 @@ SOURCES = ("data.source", "data.test_source")
 CONTENTS = "contents_sha256"
 """Hash of the whole image files in the manifest, of images that are read from files during training."""
 
-FACTS = ("images", "pixels_sha256", "labels_sha256", CONTENTS)
+CONFIRMED = "confirmed_sha256"
+"""Hash of which labels a person confirmed, in the manifest of a set that has any."""
+
+FACTS = ("images", "pixels_sha256", "labels_sha256", CONFIRMED, CONTENTS)
 """What the manifest says of a data set that makes it this one."""
 
 CONFIG, MANIFEST, METRICS, VERDICTS = "config.json", "manifest.json", "metrics.json", "verdicts.csv"
@@ -192,8 +197,13 @@ def _described(part: Samples) -> dict[str, Any]:
         "pixels_sha256": part.pixels.fingerprint(),
         **({} if contents is None else {CONTENTS: contents}),
         "labels_sha256": label_hash(part.labels),
+        **({} if part.confirmed is None else _confirmed(part.confirmed)),
         "problems": [{"id": problem.id, "reason": problem.reason} for problem in part.problems],
     }
+
+
+def _confirmed(which: Tensor) -> dict[str, Any]:
+    return {"confirmed": int(which.sum()), CONFIRMED: label_hash(which.long())}
 
 
 def _version(package: str) -> str:

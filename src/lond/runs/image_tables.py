@@ -25,6 +25,12 @@ VerdictColumns = dict[str, list[str]]
 NO_SUGGESTION = (Verdict.FOREIGN, Verdict.UNREADABLE)
 """Verdicts on images that no known class fits."""
 
+LEARNED_AS = "learned_as"
+"""Column of what a method last took a training sample for; tables of older versions call it ``partition``."""
+
+LEARNED_WORDS = {"clean": "clean", "closed": str(Verdict.MISLABELLED), "open": str(Verdict.FOREIGN)}
+"""Part of a partition -> its name in the table."""
+
 NUMBERS = ("probability", "foreign_score", "threshold", "p_value", "weight", "neighbour_margin", "negative_margin")
 """Columns of numbers; the others hold text."""
 
@@ -97,12 +103,22 @@ def prediction_rows(
 
 
 def judge_samples(samples: Samples, prediction: Prediction, threshold: float | None) -> list[Verdict]:
-    """Return the verdict on every training sample; without a threshold none is foreign."""
+    """Return the verdict on every training sample; confirmed labels are clean, and no threshold means none foreign."""
     predicted = prediction.probabilities.argmax(dim=1)
     verdicts = judge(samples.labels, predicted, prediction.scores, math.inf if threshold is None else threshold)
+    for index in _confirmed(samples):
+        verdicts[index] = Verdict.CLEAN
     for index in unreadable(samples.pixels):
         verdicts[index] = Verdict.UNREADABLE
     return verdicts
+
+
+def _confirmed(samples: Samples) -> list[int]:
+    """Return the places of the labels that a person gave or confirmed."""
+    if samples.confirmed is None:
+        return []
+    places: list[int] = (samples.confirmed & (samples.labels >= 0)).nonzero().squeeze(1).tolist()
+    return places
 
 
 def verdict_columns(
@@ -119,6 +135,8 @@ def verdict_columns(
     """
     names, best = samples.class_names, prediction.probabilities.max(dim=1)
     suggestions = _named(best.indices, names)
+    for index in _confirmed(samples):
+        suggestions[index] = names[int(samples.labels[index])]
     columns = {
         "id": list(samples.ids),
         "label": _named(samples.labels, names),
@@ -131,7 +149,7 @@ def verdict_columns(
         partition = partition.to("cpu")
         trained_on = range(len(samples)) if kept is None else kept.tolist()
         columns |= {
-            "partition": _spread(partition.names(), trained_on, len(samples), "held out"),
+            LEARNED_AS: _spread(_learned_as(partition.names()), trained_on, len(samples), "held out"),
             "weight": _spread(_numbers(partition.weights), trained_on, len(samples)),
         }
         for name in ("neighbour_margin", "negative_margin"):
@@ -149,13 +167,24 @@ def write_verdicts(path: Path, columns: VerdictColumns) -> None:
 
 
 def read_verdicts(path: Path) -> VerdictColumns:
-    """Read what ``write_verdicts`` wrote.
+    """Read what ``write_verdicts`` wrote, or an older version of it.
 
     Raises:
         DataError: it is no such table.
     """
     rows = list(read_rows(path, ("id", "verdict"), "a run's table of verdicts"))
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    if "partition" not in columns:
+        return columns
+    return {
+        LEARNED_AS if name == "partition" else name: _learned_as(values) if name == "partition" else values
+        for name, values in columns.items()
+    }
+
+
+def _learned_as(names: list[str]) -> list[str]:
+    """Return the parts of a partition in the words of the table."""
+    return [LEARNED_WORDS.get(name, name) for name in names]
 
 
 def _spread(texts: list[str], places: Iterable[int], length: int, otherwise: str = "") -> list[str]:

@@ -138,7 +138,8 @@ def train_samples(
         check_same_data(folder, manifest)
     division = divide(config, samples)
     with held(folder), closing(Runtime(runtime_settings)) as runtime:
-        method, views = build(config, shape_of(samples), division.learned_from.labels, backbone)
+        learned_from = division.learned_from
+        method, views = build(config, shape_of(samples), learned_from.labels, backbone, learned_from.confirmed)
         if start is not None:
             method.load_state_dict(start)
         if prepare is not None:
@@ -150,7 +151,7 @@ def train_samples(
             write_json(keeper / MANIFEST, manifest)
         trainer = Trainer(
             method,
-            division.learned_from,
+            learned_from,
             views,
             config.train,
             config.optimiser,

@@ -10,6 +10,7 @@ import pytest
 
 from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
+from lond.audit.correct.place import is_corrected
 from lond.audit.correct.plan import Action, CorrectionPlan
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.crossfit.chances import FOREIGN_FROM
@@ -206,7 +207,16 @@ def test_the_corrected_table_can_be_trained_on(tmp_path: Path) -> None:
         assert samples.class_names == ("cat", "dog") and not samples.problems
         found = dict(zip(samples.ids, samples.labels.tolist(), strict=True))
         assert found == {"clean": 0, "sure": 1, "unsure": 0, "odd": 1, "bare": UNLABELLED, "copy": 0}
+        assert samples.confirmed is None
     assert [path.name for path in out.iterdir()] == ["labels.csv"]
+    plan = plan_corrections(
+        table_of(*ROWS), {"sure": ReviewDecision(Choice.KEEP), "odd": ReviewDecision(Choice.REJECT)}
+    )
+    write_corrected_csv(out / "labels.csv", plan, source, overwrite=True)
+    assert is_corrected(out / "labels.csv")
+    samples = read_table(out / "labels.csv", options=ReadOptions(size=8))
+    assert samples.confirmed is not None
+    assert [name for name, known in zip(samples.ids, samples.confirmed.tolist(), strict=True) if known] == ["sure"]
 
 
 def test_the_corrected_table_replaces_nothing_unless_told(tmp_path: Path) -> None:
@@ -295,3 +305,44 @@ def test_images_that_are_not_the_same_are_no_copies(
     assert actions(plan_corrections(table, drop_copies=True, not_copies=apart)) == conflict | copies
     with pytest.raises(DataError, match="the decisions name images that the table does not: 'x'"):
         plan_corrections(table, not_copies=("x",))
+
+
+LOOKED_AGAIN = (
+    {"id": "kept", "label": "cat", "verdict": "clean", "suggested_label": "cat", "decided": "keep"},
+    {"id": "given", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "relabel"},
+    {"id": "accepted", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "accept"},
+    {"id": "foreign", "label": "dog", "verdict": "foreign", "decided": "foreign"},
+    {"id": "named", "verdict": "unlabelled", "suggested_label": "dog", "decided": "relabel"},
+    {"id": "unsure", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "decided": "reject"},
+    {"id": "open", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog"},
+    {"id": "broken", "label": "cat", "verdict": "unreadable", "decided": "keep"},
+)
+
+
+def test_decisions_of_a_second_look_are_the_reasons() -> None:
+    table = table_of(*({"confidence": 1.0} | row for row in LOOKED_AGAIN))
+    plan = plan_corrections(table, drop_foreign=False)
+    assert {image.id: image.why for image in plan.images} == {
+        "kept": "a person confirmed the label",
+        "given": "a person gave the label",
+        "accepted": "a person accepted the suggestion",
+        "foreign": "a person called it foreign",
+        "named": "a person gave the label",
+        "unsure": "a person was not sure",
+        "open": "mislabelled (confidence at least 0.5)",
+        "broken": "unreadable",
+    }
+    assert [image.id for image in plan.images if image.confirmed] == ["kept", "given", "accepted", "named"]
+    assert actions(plan)["given"] == "dog" and actions(plan)["unsure"] == "cat" and actions(plan)["foreign"] == "-"
+    newer = plan_corrections(table, {"given": ReviewDecision(Choice.FOREIGN)})
+    assert actions(newer)["given"] == "-", "a decision given now comes before that of the table"
+
+
+def test_words_of_the_table_that_are_no_decision() -> None:
+    row = LOOKED_AGAIN[1]
+    (image,) = plan_corrections(table_of(row | {"decided": "Not sure"})).images
+    assert image.why == "a person was not sure"
+    (image,) = plan_corrections(table_of(row | {"suggested_label": "", "confidence": 1.0})).images
+    assert image.why == "undecided: mislabelled, not sure enough", "no label stands there to be given"
+    with pytest.raises(DataError, match="'maybe' is not a decision"):
+        plan_corrections(table_of(row | {"decided": "maybe"}))

@@ -42,6 +42,11 @@ def test_a_file_that_a_spreadsheet_saved(tmp_path: Path) -> None:
     assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": ReviewDecision(Choice.REJECT)}
 
 
+@pytest.mark.parametrize("word", ["reject", "not sure", "Not sure ", "not-sure", "unsure"])
+def test_the_words_of_the_page_are_read_as_well(tmp_path: Path, word: str) -> None:
+    assert read(tmp_path, f"a,,,,,,{word},\n") == {"a": ReviewDecision(Choice.REJECT)}
+
+
 def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
     row = "a,a.png,cat,mislabelled,dog,0.9,accept,\n"
     assert len(read(tmp_path, row + row)) == 1
@@ -51,7 +56,7 @@ def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ("a,,,,,,accept,\na,,,,,,reject,\n", r"row 2 \('a'\): the same image is decided twice"),
-        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject, relabel, foreign, keep or empty"),
+        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject .or: not sure., relabel"),
         ("a,,,,,,relabel, \n", "needs a new_label"),
         ("a,,,odd,,,accept,\n", "'odd' is not a verdict"),
     ],

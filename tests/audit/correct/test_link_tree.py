@@ -3,6 +3,7 @@
 import csv
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +240,26 @@ def test_what_another_attempt_left_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="remove it first"):
         write_link_tree(tmp_path / "tree", CorrectionPlan((image("a.png"),)), root)
     assert (tmp_path / "tree.unfinished" / "mine.png").is_file()
+
+
+def test_the_tree_says_which_labels_a_person_confirmed(tmp_path: Path) -> None:
+    source = make(tmp_path / "source", "a.png", "b.png", "c.png", "d.png")
+    kept = replace(image("a.png", "=cat"), reason=Reason.PERSON_KEPT)
+    given = replace(image("b.png", "dog", Action.RELABEL), reason=Reason.PERSON_RELABELLED)
+    plan = CorrectionPlan((kept, given, image("c.png"), replace(image("d.png", ""), reason=Reason.PERSON_ACCEPTED)))
+    tree = write_link_tree(tmp_path / "out", plan, source)
+    samples = read_folder(tmp_path / "out")
+    assert samples.confirmed is not None and not samples.problems
+    known = [name for name, confirmed in zip(samples.ids, samples.confirmed.tolist(), strict=True) if confirmed]
+    assert sorted(known) == sorted([tree.files["a.png"], tree.files["b.png"]])
+    (tmp_path / "out" / tree.files["b.png"]).rename(tmp_path / "out" / "cat" / "moved.png")
+    moved = read_folder(tmp_path / "out").confirmed
+    assert moved is not None and int(moved.sum()) == 1, "a label that was changed since is not the confirmed one"
+    (tmp_path / "out" / CLASSES).unlink()
+    assert read_folder(tmp_path / "out").confirmed is None, "any other folder may have such a file"
+
+
+def test_without_decisions_there_is_no_such_list(tmp_path: Path) -> None:
+    source = make(tmp_path / "source", "a.png")
+    write_link_tree(tmp_path / "out", CorrectionPlan((image("a.png"),)), source)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["cat", CLASSES]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read_decisions, read_not_copies
 from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import AuditTable
-from lond.data.read.tables import CORRECTED
+from lond.data.read.tables import CONFIRMED, CORRECTED
 from lond.errors import ConfigError, DataError
 from lond.io.csv_files import neutralise, write_rows
 from lond.types import Verdict
@@ -69,8 +69,8 @@ def plan_corrections(
     Without a decision, unreadable images and duplicates with conflicting labels are left out.
 
     Args:
-        table: the audit's table.
-        decisions: id -> decision, from ``read_decisions``.
+        table: the audit's table. The decisions that a second look took (its column ``decided``) count as well.
+        decisions: id -> decision, from ``read_decisions``; they come before those of the table.
         min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
         drop_foreign: whether foreign images are left out; otherwise they keep their label.
         min_foreign: least chance to be foreign of an image that is left out; below the usual 0.65 whatever its verdict.
@@ -101,8 +101,8 @@ def plan_corrections(
     if not (0 <= min_confidence <= 1 and 0 <= min_foreign <= 1):
         raise ConfigError(f"min_confidence and min_foreign must lie in [0, 1], got {min_confidence} and {min_foreign}")
     rules = _Rules(min_confidence, drop_foreign, min_foreign, keep_undecided)
-    decisions = decisions or {}
-    _check(table, decisions, not_copies, allow_new_labels)
+    _check(table, decisions or {}, not_copies, allow_new_labels)
+    decisions = decided_before(table) | dict(decisions or {})
     table, settled = without_groups(table, not_copies)
     images = []
     for row in table.rows():
@@ -124,6 +124,8 @@ def write_corrected_csv(
 ) -> None:
     """Write the kept images and their labels atomically, as a table for ``lond train``.
 
+    The column ``confirmed``, if there is one, marks labels that a person gave or confirmed. Training and later audits
+    take these as known.
     Text that a spreadsheet would take for a formula gets an apostrophe in front, which ``lond train`` takes off, and a
     path of that kind ``./``, which every program understands.
 
@@ -157,8 +159,10 @@ def write_corrected_csv(
         if root is not None and place:
             place = os.path.relpath(root.resolve() / place, path.parent.resolve()).replace(os.sep, "/")
         place = f"./{place}" if neutralise(place) != place else place
-        rows.append((image.id, place, image.label, image.given, image.action, image.why))
-    write_rows(path, CORRECTED, rows)
+        confirmed = "yes" if image.confirmed else ""
+        rows.append((image.id, place, image.label, image.given, image.action, image.why, confirmed))
+    columns = (*CORRECTED, CONFIRMED) if any(image.confirmed for image in plan.kept) else CORRECTED
+    write_rows(path, columns, [row[: len(columns)] for row in rows])
 
 
 def _check_paths(plan: CorrectionPlan, root: Path | None, allow_outside: bool) -> None:
@@ -249,10 +253,22 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     return _image(row, Action.LEAVE_OUT, Reason.PERSON_ACCEPTED_NO_LABEL, detail=verdict)
 
 
+def decided_before(table: AuditTable) -> dict[str, ReviewDecision]:
+    """Return id -> decision of the images that a second look has a decision of; its suggestion is the decided label.
+
+    Raises:
+        DataError: the table has a word that is no decision.
+    """
+    found = {}
+    for name, word, verdict, label in zip(table.id, table.decided, table.verdict, table.suggested_label, strict=True):
+        choice = choice_of(word)
+        if choice is not None and (label or choice != Choice.RELABEL):
+            found[name] = ReviewDecision(choice, label, verdict, label)
+    return found
+
+
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
-    if row["decided"] == Choice.REJECT and verdict != Verdict.UNREADABLE:
-        return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
     if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
         return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{rules.min_foreign:g}")

@@ -12,13 +12,36 @@ from lond.types import Verdict
 
 
 class Choice(StrEnum):
-    """What a person said about one image."""
+    """What a person said about one image; ``REJECT`` is the answer *Not sure* of the page."""
 
     ACCEPT = "accept"
     REJECT = "reject"
     RELABEL = "relabel"
     FOREIGN = "foreign"
     KEEP = "keep"
+
+
+OTHER_WORDS = {"not sure": Choice.REJECT, "not-sure": Choice.REJECT, "unsure": Choice.REJECT}
+"""Words that people write for a choice, besides its own."""
+
+
+def choice_of(word: str) -> Choice | None:
+    """Return the choice that a word of a table stands for, in whatever case; None for an empty one.
+
+    Raises:
+        DataError: there is no such choice.
+
+    Examples:
+        >>> choice_of("Not sure")
+        <Choice.REJECT: 'reject'>
+    """
+    text = word.strip().lower()
+    if text in OTHER_WORDS:
+        return OTHER_WORDS[text]
+    if text and text not in tuple(Choice):
+        words = ", ".join(word if word != Choice.REJECT else f"{word} (or: not sure)" for word in Choice)
+        raise DataError(f"{text[:40]!r} is not a decision; it must be {words} or empty")
+    return Choice(text) if text else None
 
 
 @dataclass(frozen=True)
@@ -73,13 +96,15 @@ def read_not_copies(path: Path) -> frozenset[str]:
 
 
 def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:
-    word, new_label = row["decision"].strip().lower(), row.get("new_label", "")
-    if not word:
+    new_label = row.get("new_label", "")
+    try:
+        choice = choice_of(row["decision"])
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    if choice is None:
         return None
-    if word not in tuple(Choice):
-        raise DataError(f"{where}: {word[:40]!r} is not a decision; it must be {', '.join(Choice)} or empty")
-    if word == Choice.RELABEL and not new_label.strip():
+    if choice == Choice.RELABEL and not new_label.strip():
         raise DataError(f"{where}: to relabel an image needs a new_label")
     if row.get("verdict", "") not in ("", *Verdict):
         raise DataError(f"{where}: {row['verdict'][:40]!r} is not a verdict; leave it as the page wrote it")
-    return ReviewDecision(Choice(word), new_label, row.get("verdict", ""), row.get("suggested_label", ""))
+    return ReviewDecision(choice, new_label, row.get("verdict", ""), row.get("suggested_label", ""))

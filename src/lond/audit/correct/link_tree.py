@@ -13,6 +13,7 @@ from lond.audit.correct.place import CLASSES, check_tree_place
 from lond.audit.correct.plan import CorrectionPlan
 from lond.audit.correct.safe_names import NameBook
 from lond.data.read.files import with_odd_bytes
+from lond.data.read.folders import CONFIRMED_TABLE
 from lond.errors import ConfigError, DataError
 from lond.io.atomic import FULL
 from lond.io.csv_files import write_rows
@@ -40,6 +41,8 @@ def write_link_tree(
 ) -> LinkTree:
     """Write ``folder/<class>/<image>`` for every kept image, and a table of the class folders.
 
+    ``confirmed.csv`` lists the images whose label a person gave or confirmed: training and later audits take these
+    labels as known.
     All is checked before anything is written, and the tree appears at once or not at all. Images without a label belong
     in no folder and are left out. A hard link is the original under another name: editing it edits the original. Names
     of classes and files that a file system could refuse or misunderstand are made safe.
@@ -87,6 +90,9 @@ def write_link_tree(
         raise DataError(f"{temporary} is left from another attempt; remove it first") from error
     try:
         _fill(temporary, tree, files, _MAKERS[link])
+        confirmed = [(tree.files[image.id],) for image in plan.kept if image.confirmed]
+        if confirmed:
+            write_rows(temporary / CONFIRMED_TABLE, ("path",), confirmed)
         _put_in_place(temporary, target)
     except OSError as error:
         advice = "free some space" if error.errno in FULL else "link='copy' works on any file system"
@@ -159,7 +165,7 @@ def locate(path: str, source: Path, *, follow: bool = False, allow_outside: bool
 
 def _layout(plan: CorrectionPlan, files: dict[str, str]) -> LinkTree:
     """Give every class a folder and every image a name in it."""
-    folder_names, folders = NameBook(CLASSES), {}
+    folder_names, folders = NameBook(CLASSES, CONFIRMED_TABLE), {}
     books: dict[str, NameBook] = {}
     placed = {}
     for label in sorted({image.label for image in plan.kept if image.label}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lond.data.read.folders import CLASS_TABLE
-from lond.data.read.tables import CORRECTED
+from lond.data.read.tables import CONFIRMED, CORRECTED
 from lond.errors import DataError
 
 CLASSES = CLASS_TABLE
@@ -27,11 +27,11 @@ def check_place_of(save: Path, *, overwrite: bool = False) -> None:
 
 
 def is_corrected(path: Path) -> bool:
-    """Tell whether a file is a table that ``write_corrected_csv`` wrote."""
+    """Tell whether a file is a table that ``write_corrected_csv`` wrote, with or without confirmed labels."""
     if not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        return file.readline().rstrip("\r\n") == ",".join(CORRECTED)
+        return file.readline().rstrip("\r\n") in (",".join(CORRECTED), ",".join((*CORRECTED, CONFIRMED)))
 
 
 def check_tree_place(folder: Path, *, overwrite: bool = False) -> None:

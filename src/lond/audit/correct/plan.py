@@ -52,6 +52,14 @@ FOREIGN_REASONS = frozenset({
 })  # fmt: skip
 """Reasons for leaving out an image that is, or may be, foreign."""
 
+CONFIRMING = frozenset({
+    Reason.PERSON_RELABELLED,
+    Reason.PERSON_KEPT,
+    Reason.PERSON_ACCEPTED_LABEL,
+    Reason.PERSON_ACCEPTED,
+})  # fmt: skip
+"""Reasons by which a person gave or confirmed the label."""
+
 
 @dataclass(frozen=True)
 class PlannedImage:
@@ -70,6 +78,11 @@ class PlannedImage:
     def why(self) -> str:
         """The reason in a few words."""
         return self.reason.value.format(self.detail)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether a person gave or confirmed the label."""
+        return bool(self.label) and self.reason in CONFIRMING
 
 
 @dataclass(frozen=True)

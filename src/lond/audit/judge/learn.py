@@ -25,6 +25,7 @@ from lond.methods import Method
 from lond.methods.cross_fit import CrossFit, CrossFitSettings, Opinion, opinion_of
 from lond.runs import LoadedRun, train_samples
 from lond.runs.calibration import FALSE_ALARM_RATE, Calibration, calibrate_scores
+from lond.runs.out_of_fold import FEW_KNOWN, MOST
 from lond.train.runtime import RuntimeSettings
 from lond.types import Samples
 
@@ -90,6 +91,8 @@ class Learning:
     model: bool = True
     decided: Tensor | None = None
     """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
+    confirmed: Tensor | None = None
+    """Which decided images were corrected before, ``(N,)``; see ``judge_labels``."""
     stages: Stages | None = None
     """Keeps what took long in judging."""
     probabilities: Tensor | None = None
@@ -129,10 +132,7 @@ def learn(
         trainings = replace(trainings, samples=take(taught, chosen), division=division[chosen])
     else:
         chosen = torch.arange(len(samples))
-    logits, scores, rows = None, torch.empty(0), torch.empty(0, dtype=torch.long)
-    if how.networks:
-        logits, scores = trainings.unseen()
-        rows = torch.arange(len(samples))
+    logits, scores = trainings.unseen() if how.networks else (None, torch.empty(0))
     judgement = judge_labels(
         features,
         labels,
@@ -140,6 +140,7 @@ def learn(
         folds=division,
         unseen_logits=logits,
         decided=how.decided,
+        confirmed=how.confirmed,
         stages=how.stages,
     )
     near = judgement.evidence.near.indices
@@ -154,15 +155,34 @@ def learn(
             if isinstance(config.settings, CrossFitSettings):
                 judged = Judged(judgement, chosen, config.settings)
                 trainings = replace(trainings, judged=judged, keeps_folds=how.stages is not None and how.stages.kept)
-            held = (trainings.division == 0).nonzero().squeeze(1)
-            scores, rows = trainings.predict(0, held, "setting the threshold")[1], chosen[held]
-        calibration = calibrated(judgement, scores, rows, how.false_alarm_rate)
-        if calibration is None and len(rows) < len(chosen):
-            # One fold of a small set is too few for a threshold; all of them may be enough.
-            scores = replace(trainings, show_progress=False).unseen()[1]
-            calibration = calibrated(judgement, scores, chosen, how.false_alarm_rate)
+            calibration = by_unseen_images(trainings, judgement, chosen, how.false_alarm_rate)
+        else:
+            calibration = calibrated(judgement, scores, torch.arange(len(samples)), how.false_alarm_rate)
         run = trainings.final(calibration)
     return Learned(judgement, near[:, : how.shown_neighbours], run, beside)
+
+
+def by_unseen_images(
+    trainings: _Trainings, judgement: Judgement, chosen: Tensor, false_alarm_rate: float
+) -> Calibration | None:
+    """Return the calibration by images that a run on the others scores: one fold of them, or all of a small set.
+
+    ``chosen`` ``(M,)`` are the places of the trainings' samples in the judgement. One fold of a small set makes a
+    coarse threshold, and the runs that all of them need take seconds there.
+    """
+    held = trainings.held_out(0)
+    scores = trainings.predict(0, held, "setting the threshold")[1]
+    found = calibrated(judgement, scores, chosen[held], false_alarm_rate)
+    few = found is None or (len(found.known_scores) < FEW_KNOWN and len(chosen) < MOST)
+    if not few or len(held) == len(chosen):
+        return found
+    quiet = replace(trainings, show_progress=False)
+    parts = [(held, scores)]
+    for fold in range(1, trainings.folds):
+        rows = trainings.held_out(fold)
+        parts.append((rows, quiet.predict(fold, rows, "setting the threshold")[1]))
+    rows, scores = (torch.cat(each) for each in zip(*parts, strict=True))
+    return calibrated(judgement, scores, chosen[rows], false_alarm_rate)
 
 
 def calibrated(judgement: Judgement, scores: Tensor, rows: Tensor, false_alarm_rate: float) -> Calibration | None:
@@ -213,6 +233,15 @@ class _Trainings:
     keeps_folds: bool = True
     """Whether runs without a fold are kept; those on features of a small set take seconds, and nobody reads them."""
 
+    @property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(self.division.max()) + 1
+
+    def held_out(self, fold: int) -> Tensor:
+        """Return the places of the samples of a fold."""
+        return (self.division == fold).nonzero().squeeze(1)
+
     def predict(self, fold: int, rows: Tensor, step: str) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and foreign scores of samples at ``rows`` by the run without a fold.
 
@@ -225,7 +254,7 @@ class _Trainings:
 
     def unseen(self) -> tuple[Tensor, Tensor]:
         """Return log-probabilities ``(N, C)`` and foreign scores ``(N,)`` by runs that did not see the sample."""
-        rows = [(self.division == fold).nonzero().squeeze(1) for fold in range(int(self.division.max()) + 1)]
+        rows = [self.held_out(fold) for fold in range(self.folds)]
         steps = [f"training, fold {fold} of {len(rows)}" for fold in range(1, len(rows) + 1)]
         found = [self.predict(fold, own, step) for fold, (own, step) in enumerate(zip(rows, steps, strict=True))]
         order = torch.cat(rows).argsort()

@@ -8,17 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from lond.data.images import IMAGE_SUFFIXES, short_side
 from lond.data.options import DEFAULTS, SPLIT_NAMES, ReadOptions, split_names
 from lond.data.read.files import check_files, open_files, relative_name
 from lond.errors import DataError
+from lond.io.csv_files import printable, read_rows
 from lond.types import UNLABELLED, Problem, Samples
 
 CLASS_TABLE = "class_folders.csv"
 """File that a corrected set holds beside its class folders: which folder holds which class."""
 
-_LITTER = frozenset({"thumbs.db", "desktop.ini", CLASS_TABLE})
+CONFIRMED_TABLE = "confirmed.csv"
+"""File of a corrected set: the images, by their paths in it, whose label a person gave or confirmed."""
+
+_LITTER = frozenset({"thumbs.db", "desktop.ini", CLASS_TABLE, CONFIRMED_TABLE})
 
 
 @dataclass(frozen=True)
@@ -179,4 +184,15 @@ def read_folder(root: str | Path, split: str = "train", options: ReadOptions = D
     )
     pixels = open_files(listed.paths, root, options)
     labels = torch.tensor(listed.labels, dtype=torch.int64)
-    return Samples(pixels, labels, listed.class_names, listed.ids, origin=str(root), problems=problems)
+    confirmed = None if options.ignore_classes else _confirmed(Path(root), listed.ids)
+    return Samples(pixels, labels, listed.class_names, listed.ids, None, str(root), problems, confirmed)
+
+
+def _confirmed(root: Path, ids: tuple[str, ...]) -> Tensor | None:
+    """Return which labels of a corrected set a person gave or confirmed; None if there are none."""
+    table = root / CONFIRMED_TABLE
+    if not (table.is_file() and (root / CLASS_TABLE).is_file()):
+        return None
+    listed = {row["path"] for row in read_rows(table, ("path",), "the list of confirmed labels of a corrected set")}
+    found = torch.tensor([printable(name) in listed for name in ids])
+    return found if found.any() else None

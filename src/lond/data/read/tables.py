@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from lond.data.options import DEFAULTS, ReadOptions, is_training, optional_import, split_names
 from lond.data.read.files import check_files, lies_outside, open_files, relative_name, with_odd_bytes
 from lond.data.read.labels import Names, class_names_of, encode, read_names
@@ -19,6 +22,9 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 
 CORRECTED = ("id", "path", "label", "given_label", "action", "reason")
 """Columns of a table that ``lond apply`` wrote: in it, text is safe in a spreadsheet, and is undone on reading."""
+
+CONFIRMED = "confirmed"
+"""One more column of such a table: "yes" where a person gave or confirmed the label."""
 
 _PYARROW = "Parquet tables need pyarrow: pip install 'lond[tables]'"
 
@@ -231,4 +237,13 @@ def samples_of_table(
         None if true is None else encode(true, names, foreign_allowed=True),
         origin=str(path),
         problems=tuple(problems),
+        confirmed=_confirmed(columns, rows),
     )
+
+
+def _confirmed(columns: TableColumns, rows: Sequence[_Row]) -> Tensor | None:
+    """Return which labels a person gave or confirmed, in a table that ``lond apply`` wrote; None if there are none."""
+    if not {*CORRECTED, CONFIRMED} <= set(columns):
+        return None
+    found = torch.tensor([str(columns[CONFIRMED][row.number] or "").strip().lower() == "yes" for row in rows])
+    return found if found.any() else None
