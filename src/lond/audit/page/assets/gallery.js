@@ -95,7 +95,7 @@ function tileLabel(row) {
   const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
-  parts.push(...qualityOf(row), decisionText(row));
+  parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
   return parts.join(", ");
 }
@@ -136,7 +136,7 @@ function makeTile(place) {
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const [from, to] = change(row);
   const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
+  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
   const [fact, chance] = told(row);
   // Every percentage is the chance of the word before it.
   const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
@@ -148,7 +148,7 @@ function makeTile(place) {
         make("bdi", { class: to ? (isContrary(row) ? "" : "from") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
       make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
         make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
-    make("span", { class: "stamp" }));
+    make("span", { class: "stamp" }), isMostlyUnseen(row) ? make("span", { class: "centre-only", text: "centre only" }) : null);
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
