@@ -21,9 +21,9 @@ function repeatsOf(row) {
 // A small picture that leads to its image; ids of other tables are only named.
 function link(reference) {
   if (reference >= N) return make("span", { class: "linked stranger", text: show(nameOf(reference), 60), title: "not in this table" });
-  const name = `${fileName(reference)}, ${labelName(given[reference])}, ${verdictOf(reference)}`;
+  const name = `${fileName(reference)}, ${labelName(given[reference], 200)}, ${verdictOf(reference)}`;
   return make("button", { class: "linked", "aria-label": name, title: name, onclick: () => { select(reference, { open: true }); detail.querySelector("h2")?.focus(); } },
-    thumbnail(reference, 64, true), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference], 18) })));
+    thumbnail(reference, 96), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference]) })));
 }
 
 function choiceOfLabel(row) {
