@@ -49,8 +49,8 @@ def buttons(seen: Any, place: int) -> list[str]:
 
 def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     assert [buttons(seen, place) for place in (1, 2, 3)] == [
-        ["foreign", "dog"],
-        ["keep cat", "dog"],
+        ["foreign", "keep cat"],
+        ["keep cat", "foreign"],
         ["dog", "keep cat"],
     ]
     mains = []
@@ -68,6 +68,24 @@ def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     seen.choose(0)
     seen.page.keyboard.press("s")
     assert "accepted: dog" in seen.tiles()[0]
+
+
+def test_the_second_button_is_the_likeliest_answer_but_one(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    chances = {"confidence": (0.25, 0.3, 0.9), "wrong_score": (0.27, 0.85, 0.92), "foreign_score": (0.6, 0.1, 0.06)}
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, **chances))))
+    seen.page.select_option("#sort", "path")
+    assert [buttons(seen, place) for place in (1, 2, 3)] == [
+        ["foreign", "dog"],
+        ["dog", "other label"],
+        ["dog", "foreign"],
+    ]
+    third = seen.page.locator('.tile[aria-posinset="3"]')
+    third.hover()
+    third.locator(".no").click()
+    assert "marked foreign" in seen.tiles()[2]
+    pressed = third.locator(".quick button").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-pressed'))")
+    assert pressed == ["false", "true"]
 
 
 def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> None:

@@ -83,8 +83,8 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
     assert found == {
         ("clean", "● label right 30 %"): ["foreign", "keep cat"],
         ("clean", "● perhaps wrong 50 %"): ["keep cat", "other label"],
-        ("clean", "● label right 97 %"): ["keep cat", "not sure"],
-        ("foreign", "■ foreign 80 %"): ["foreign", "keep cat"],
+        ("clean", "● label right 97 %"): ["keep cat", "other label"],
+        ("foreign", "■ foreign 80 %"): ["foreign", "other label"],
         ("mislabelled", "▲ label wrong 75 %"): ["dog", "keep cat"],
         ("unreadable", "✕ unreadable –"): ["leave out", "not sure"],
     }

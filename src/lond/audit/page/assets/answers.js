@@ -10,6 +10,21 @@ const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
 // Whether the likeliest answer is another one than the verdict's.
 const isContrary = (row) => codeOfYes[row] !== ACCEPT;
 
+// All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left.
+function answersOf(row) {
+  const suggestion = outcomeOf(row, ACCEPT) === ACCEPT && Number.isFinite(chanceOfSuggestion(row)) ? chanceOfSuggestion(row) : 0;
+  const foreign = scores.foreign_score[row];
+  const [right, wrong] = chancesOf(row) || [0, 1 - foreign];
+  return [[KEEP, right], [ACCEPT, suggestion], [MARK_FOREIGN, foreign], [RELABEL, wrong - suggestion]];
+}
+// The likeliest answer but one; where the audit tells no chances, or none but the first: to a verdict that doubts the label, that it is right.
+function secondOf(row) {
+  const best = canAccept(row) ? bestOf(row) : RELABEL;
+  const others = isJudged(row) ? answersOf(row).filter(([code, chance]) => code !== best && chance > 0) : [];
+  if (others.length) return others.reduce((first, other) => (other[1] > first[1] ? other : first))[0];
+  return given[row] !== NONE && [MISLABELLED, FOREIGN].includes(verdict[row]) ? KEEP : REJECT;
+}
+
 // The given label, and what the likeliest answer makes of the image; null where the label stays.
 function change(row) {
   const best = bestOf(row);

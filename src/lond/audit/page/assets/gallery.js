@@ -100,14 +100,6 @@ function tileLabel(row) {
   return parts.join(", ");
 }
 
-// The other answer than the likeliest: the suggestion; where that is the likeliest, what a card says the image may be; else, to a verdict that doubts the label, that it is right.
-function codeOfNo(row) {
-  if (codeOfYes[row] !== ACCEPT) return verdict[row] === CLEAN || leaves(row) ? (codeOfYes[row] === KEEP ? MARK_FOREIGN : KEEP) : ACCEPT;
-  const [words] = perhaps(row) || [""];
-  if (words === "perhaps wrong") return RELABEL;
-  return given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT;
-}
-
 // What accepting the suggestion does to an image, in as few words as a button has room for.
 function effectOfYes(row) {
   if (leaves(row)) return proposal(row);
@@ -152,7 +144,7 @@ function makeTile(place) {
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
-      canAccept(row) ? quickButton(row, "yes", codeOfYes[row], effectOf(row, codeOfYes[row])) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", codeOfNo(row), effectOf(row, codeOfNo(row)))));
+      canAccept(row) ? quickButton(row, "yes", codeOfYes[row], effectOf(row, codeOfYes[row])) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", secondOf(row), effectOf(row, secondOf(row)))));
   tile.row = row;
   updateTile(tile);
   return tile;
@@ -176,8 +168,8 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
-  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === codeOfYes[row]));
-  tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === codeOfNo(row)));
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === bestOf(row)));
+  tile.querySelector(".no").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === secondOf(row)));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
