@@ -88,6 +88,42 @@ def test_the_second_button_is_the_likeliest_answer_but_one(visit: Any, tmp_path:
     assert pressed == ["false", "true"]
 
 
+def caption(seen: Any, place: int) -> str:
+    return " ".join(seen.text(f'.tile[aria-posinset="{place}"] .caption').split())
+
+
+def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
+    page = seen.page
+    page.evaluate("document.querySelector('#move-on').checked = false")
+    assert caption(seen, 3) == "cat → dog 90 % ▲ label wrong 92 %"
+    seen.choose(2)
+    for key, line, in_panel in (
+        ("f", "cat → foreign ▲ audit: dog 90 %", "cat → foreign"),
+        ("g", "cat ▲ audit: dog 90 %", "cat"),
+        ("r", "cat ▲ audit: dog 90 %", "cat"),
+        ("s", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+        ("c", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+    ):
+        page.keyboard.press(key)
+        assert caption(seen, 3) == line, key
+        assert " ".join(seen.text("#detail .big").split()) == in_panel, key
+        assert page.get_attribute(".tile.current .main", "title").split("\n")[0] == line.split(" ▲")[0].split(" 9")[0]
+    for label, line in (
+        ("frog", "cat → frog ▲ audit: dog 90 %"),
+        ("dog", "cat → dog 90 % ▲ label wrong 92 %"),
+    ):
+        page.select_option("#relabel", label=label)
+        assert caption(seen, 3) == line
+    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert not page.locator('.tile[aria-posinset="1"] .from').count()
+    seen.choose(0)
+    page.keyboard.press("f")
+    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert page.locator('.tile[aria-posinset="1"] .from').inner_text() == "cat"
+    page.keyboard.press("u")
+    assert not page.locator('.tile[aria-posinset="1"] .from').count()
+
+
 def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> None:
     words = "1 as foreign and 1 with the label kept, which is likelier than the suggestion"
     seen.page.click("#select-shown")

@@ -74,7 +74,7 @@ const part = (title, ...content) => make("section", {}, make("h3", { text: title
 
 function verdictLine(row) {
   const [from, to] = change(row);
-  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to && !isContrary(row) ? "from" : "", text: from }));
+  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: isStruckOut(row) ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
     make("span", { text: verdictInWords(row) }));

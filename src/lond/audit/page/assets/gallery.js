@@ -91,7 +91,7 @@ function addHeading(block) {
 }
 
 function tileLabel(row) {
-  const [from, to] = change(row);
+  const [from, to] = likeliestChange(row);
   const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
@@ -119,6 +119,24 @@ const meaningHere = (row, code) => {
   return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
 };
 
+// The lines below a picture; every percentage is the chance of the word before it.
+function captionLines(row) {
+  const [from, to] = change(row);
+  const [fact, chance] = toldOnCard(row);
+  const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
+  return [
+    make("span", { class: "labels", dir: "auto" },
+      make("bdi", { class: to ? (isStruckOut(row) ? "from" : "") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
+    make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
+      make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))];
+}
+
+function tipOf(row) {
+  const [from, to] = change(row);
+  const chances = isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
+  return [to ? `${from} → ${to}` : from, verdictOf(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
+}
+
 function makeTile(place) {
   const row = state.view[place];
   const corner = cornerOf(place);
@@ -126,20 +144,11 @@ function makeTile(place) {
   tile.style.width = `${layout.side}px`;
   tile.style.height = `${layout.side + CAPTION}px`;
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
-  const [from, to] = change(row);
-  const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
-  const [fact, chance] = told(row);
-  // Every percentage is the chance of the word before it.
-  const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
+  const main = make("button", { class: "main", tabindex: "-1", onclick: (event) => clickTile(event, row) });
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
-    make("span", { class: "caption" },
-      make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? (isContrary(row) ? "" : "from") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
-        make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
+    make("span", { class: "caption" }),
     make("span", { class: "stamp" }), isMostlyUnseen(row) ? make("span", { class: "centre-only", text: "centre only" }) : null);
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
@@ -174,6 +183,12 @@ function updateTile(tile) {
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
   main.setAttribute("aria-label", tileLabel(row));
+  const decision = `${decisions[row]} ${chosen[row]}`;
+  if (tile.shownDecision !== decision) {
+    tile.shownDecision = decision;
+    main.title = tipOf(row);
+    tile.querySelector(".caption").replaceChildren(...captionLines(row));
+  }
   tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
