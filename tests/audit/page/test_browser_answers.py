@@ -195,6 +195,24 @@ def test_every_answer_has_its_own_place(visit: Any, usual: Path) -> None:
     assert [place.split()[0] for place in found.pop()] == ["accept", "keep", "foreign", "reject"]
 
 
+@pytest.mark.parametrize(("width", "height"), [(1024, 700), (1280, 800), (400, 800)])
+@pytest.mark.parametrize("label", ["dog", "great crested grebe", "Siberian husky (grey)"])
+def test_no_answer_is_cut_off(visit: Any, tmp_path: Path, width: int, height: int, label: str) -> None:
+    page = torn()
+    table = replace(page.table, suggested_label=(label,) * 3)
+    viewport = {"width": width, "height": height}
+    seen = visit(written(tmp_path, replace(page, table=table, class_names=(*CLASSES, label))), viewport=viewport)
+    cut = """(all) => all.filter((one) => [one, one.firstChild].some((node) =>
+        node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1)).map((one) => one.textContent)"""
+    for place in range(3):
+        seen.choose(place)
+        assert seen.page.eval_on_selector_all("#detail .choices button", cut) == []
+        heights = seen.page.eval_on_selector_all("#detail .choices button", "(all) => all.map((one) => one.offsetHeight)")
+        assert set(heights) == {48}
+        if width < 760:
+            seen.page.keyboard.press("Escape")
+
+
 def test_a_button_decides_as_its_key_does_and_only_taking_back_takes_back(seen: Any) -> None:
     current = "document.querySelector('.tile.current').getAttribute('aria-posinset')"
     for way in ("click", "key"):

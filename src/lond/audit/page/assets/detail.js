@@ -43,7 +43,7 @@ function actionButtons(row) {
       "aria-keyshortcuts": isBest ? `A ${KEY_OF[code]}` : KEY_OF[code],
       title: `${isBest ? "Likeliest answer. " : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
       onclick: () => decideRow(row, code),
-    }, make("span", { text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
+    }, make("span", { class: text.length > 14 ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
   };
   const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
