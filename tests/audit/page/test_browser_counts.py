@@ -47,22 +47,28 @@ def test_the_progress_counts_what_was_decided_before(visit: Any, tmp_path: Path)
     seen = visit(written(tmp_path, replace(page, table=table)))
     total = sum(doubtful(table)) + 3
     assert seen.text("#progress-text") == f"5 of {total} doubts decided"
-    assert seen.text("#progress-before") == "5 decisions kept from before, 0 new"
+    assert seen.text("#progress-before") == "5 from before, 0 new"
     seen.page.hover("#progress-text .term")
     assert "+ 3 decided before" in seen.text("#explanation")
+    assert seen.text("#explanation").endswith("5 decisions kept from before, 0 new.")
     seen.choose(0)
     seen.page.keyboard.press("f")
-    assert seen.text("#progress-before") == "5 decisions kept from before, 1 new"
+    assert seen.text("#progress-before") == "5 from before, 1 new"
     seen.page.select_option("#filter-decision", "relabel")
     seen.choose(0)
     seen.page.keyboard.press("r")
     assert seen.text("#progress-text") == f"6 of {total} doubts decided"
-    assert seen.text("#progress-before") == "4 decisions kept from before, 2 new"
+    assert seen.text("#progress-before") == "4 from before, 2 new"
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.text("#progress-before") == "4 decisions kept from before, 2 new"
-    box, top = (seen.page.locator(part).bounding_box() for part in ("#progress-before", ".top"))
-    assert box["y"] + box["height"] <= top["y"] + top["height"]
+    assert seen.text("#progress-before") == "4 from before, 2 new"
+    for width in (1280, 1200, 1024, 800):
+        seen.page.set_viewport_size({"width": width, "height": 800})
+        tabs, box, top = (seen.page.locator(part).bounding_box() for part in (".tabs", ".progress", ".top"))
+        assert box["y"] + box["height"] <= top["y"] + top["height"]
+        assert tabs["x"] + tabs["width"] <= box["x"] or tabs["y"] >= box["y"] + box["height"], width
+    seen.page.set_viewport_size({"width": 400, "height": 800})
+    assert not seen.page.is_visible("#progress-before")
 
 
 def test_a_first_look_keeps_no_decisions(visit: Any, usual: Path) -> None:

@@ -35,6 +35,7 @@ def test_a_frame_shows_what_was_judged_of_a_long_picture(visit: Any, tmp_path: P
     seen = by_path(visit, written(tmp_path, shaped("centre square")))
     seen.choose(0)
     assert not seen.page.locator(".seen-frame, #seen-note").count()
+    buttons = seen.page.locator("#detail .choices").bounding_box()
     for place, share in ((1, 64 / 96), (2, 32 / 96)):
         seen.choose(place)
         look, frame = (seen.page.locator(part).bounding_box() for part in ("#detail .look canvas", ".seen-frame"))
@@ -43,6 +44,7 @@ def test_a_frame_shows_what_was_judged_of_a_long_picture(visit: Any, tmp_path: P
         assert frame["x"] - look["x"] == pytest.approx((look["width"] - frame["width"]) / 2, abs=1.5)
         assert frame["y"] - look["y"] == pytest.approx((look["height"] - frame["height"]) / 2, abs=1.5)
         assert "the network did not see the rest" in seen.text("#seen-note")
+        assert seen.page.locator("#detail .choices").bounding_box() == buttons
 
 
 def test_only_the_card_of_a_very_long_picture_has_a_mark(visit: Any, tmp_path: Path) -> None:

@@ -124,10 +124,11 @@ function renderDetail() {
       make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
     make("div", { class: "look" }, thumbnail(row, 320), seenFrame(row)),
-    seenNote(row) ?? "",
     pictureLink(row) ?? "",
     actionButtons(row),
     decisionLine(row),
+    // Below the buttons, which stand in the same place for every image.
+    seenNote(row) ?? "",
     ...verdictLine(row),
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),
