@@ -203,12 +203,13 @@ def test_no_answer_is_cut_off(visit: Any, tmp_path: Path, width: int, height: in
     viewport = {"width": width, "height": height}
     seen = visit(written(tmp_path, replace(page, table=table, class_names=(*CLASSES, label))), viewport=viewport)
     cut = """(all) => all.filter((one) => [one, one.firstChild].some((node) =>
-        node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1)).map((one) => one.textContent)"""
+        node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1))
+        .map((one) => one.textContent)"""
     for place in range(3):
         seen.choose(place)
-        assert seen.page.eval_on_selector_all("#detail .choices button", cut) == []
-        heights = seen.page.eval_on_selector_all("#detail .choices button", "(all) => all.map((one) => one.offsetHeight)")
-        assert set(heights) == {48}
+        answers = seen.page.locator("#detail .choices button")
+        assert answers.evaluate_all(cut) == []
+        assert set(answers.evaluate_all("(all) => all.map((one) => one.offsetHeight)")) == {48}
         if width < 760:
             seen.page.keyboard.press("Escape")
 
