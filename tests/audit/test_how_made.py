@@ -6,7 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from lond.audit.how_made import (
     BEYOND_TABLE,
@@ -14,9 +16,12 @@ from lond.audit.how_made import (
     map_facts,
     probability_facts,
     second_look_facts,
+    seen_part,
     told_probabilities,
 )
 from lond.audit.settings import AuditSettings
+from lond.data.pixels import ArrayPixels, SubsetPixels
+from lond.data.read.files import FilePixels
 
 
 def learned(recall: float = 1.0, beside: Any = None, beyond: bool = False) -> Any:
@@ -59,3 +64,11 @@ def test_a_map_names_its_kind_and_its_features() -> None:
     settings = AuditSettings(map="pca")
     assert map_facts(settings, "") == {"kind": "pca", "space": "the features of the frozen network"}
     assert map_facts(settings, None) == {"kind": "pca", "space": "the features that you gave"}
+
+
+def test_only_pictures_of_files_lose_their_ends() -> None:
+    files = FilePixels(["wide.png"], 32)
+    inside = ArrayPixels(np.zeros((2, 32, 64, 3), dtype=np.uint8))
+    assert seen_part(files, "", None) == seen_part(SubsetPixels(files, torch.tensor([0])), "", None) == "centre square"
+    assert seen_part(inside, "", beside()) == "whole"
+    assert seen_part(files, None, None) == seen_part(files, "", beside(judged=True)) == ""

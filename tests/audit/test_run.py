@@ -106,7 +106,7 @@ def test_foreign_scores_are_larger_for_foreign_images(found: Audit) -> None:
 
 
 def test_the_summary_counts_what_the_table_says(found: Audit) -> None:
-    assert found.summary["images"] == len(found.table)
+    assert found.summary["images"] == len(found.table) and found.summary["seen"] == "centre square"
     assert found.summary["counts"] == dict(Counter(found.table.verdict))
     rates = found.summary["rates"]
     assert rates["wrong"]["low"] <= rates["wrong"]["estimate"] <= rates["wrong"]["high"]

@@ -9,7 +9,10 @@ from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.crossfit.beside import Beside
+from lond.data.squares import SquarePixels
+from lond.frozen.pictures import base_of
 from lond.layout_map import used_kind
+from lond.types import Pixels
 
 BEYOND_TABLE = (
     "the labels fit the images so badly that all probabilities are rough, and no image is called foreign; "
@@ -60,3 +63,14 @@ def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
     """Return how the map was made and of which features; ``cache`` is None for features of the user's own."""
     own = "the features that you gave"
     return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}
+
+
+def seen_part(pixels: Pixels, cache: str | None, beside: Beside | None) -> str:
+    """Return which part of a picture the network saw: "centre square", or "whole" if it was squeezed into a square.
+
+    "" if that is unknown, because the images are judged by features or probabilities of the user's own; ``cache`` is
+    None for such features.
+    """
+    if cache is None or (beside is not None and beside.judged):
+        return ""
+    return "centre square" if isinstance(base_of(pixels)[0], SquarePixels) else "whole"

@@ -14,7 +14,7 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts
+from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts, seen_part
 from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
@@ -173,6 +173,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
         found.summary(verdicts, notes, read.leaks)
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
+        | {"seen": seen_part(samples.pixels, read.space, learned.beside)}
         | ({"second_look": second_look_facts(look, folder)} if look is not None and read.is_second else {})
         | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         places,

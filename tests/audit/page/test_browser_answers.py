@@ -49,8 +49,8 @@ def buttons(seen: Any, place: int) -> list[str]:
 
 def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     assert [buttons(seen, place) for place in (1, 2, 3)] == [
-        ["foreign", "dog"],
-        ["keep cat", "dog"],
+        ["foreign", "keep cat"],
+        ["keep cat", "foreign"],
         ["dog", "keep cat"],
     ]
     mains = []
@@ -68,6 +68,60 @@ def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     seen.choose(0)
     seen.page.keyboard.press("s")
     assert "accepted: dog" in seen.tiles()[0]
+
+
+def test_the_second_button_is_the_likeliest_answer_but_one(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    chances = {"confidence": (0.25, 0.3, 0.9), "wrong_score": (0.27, 0.85, 0.92), "foreign_score": (0.6, 0.1, 0.06)}
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, **chances))))
+    seen.page.select_option("#sort", "path")
+    assert [buttons(seen, place) for place in (1, 2, 3)] == [
+        ["foreign", "dog"],
+        ["dog", "other label"],
+        ["dog", "foreign"],
+    ]
+    third = seen.page.locator('.tile[aria-posinset="3"]')
+    third.hover()
+    third.locator(".no").click()
+    assert "marked foreign" in seen.tiles()[2]
+    pressed = third.locator(".quick button").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-pressed'))")
+    assert pressed == ["false", "true"]
+
+
+def caption(seen: Any, place: int) -> str:
+    return " ".join(seen.text(f'.tile[aria-posinset="{place}"] .caption').split())
+
+
+def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
+    page = seen.page
+    page.evaluate("document.querySelector('#move-on').checked = false")
+    assert caption(seen, 3) == "cat → dog 90 % ▲ label wrong 92 %"
+    seen.choose(2)
+    for key, line, in_panel in (
+        ("f", "cat → foreign ▲ audit: dog 90 %", "cat → foreign"),
+        ("g", "cat ▲ audit: dog 90 %", "cat"),
+        ("r", "cat ▲ audit: dog 90 %", "cat"),
+        ("s", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+        ("c", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+    ):
+        page.keyboard.press(key)
+        assert caption(seen, 3) == line, key
+        assert " ".join(seen.text("#detail .big").split()) == in_panel, key
+        assert page.get_attribute(".tile.current .main", "title").split("\n")[0] == line.split(" ▲")[0].split(" 9")[0]
+    for label, line in (
+        ("frog", "cat → frog ▲ audit: dog 90 %"),
+        ("dog", "cat → dog 90 % ▲ label wrong 92 %"),
+    ):
+        page.select_option("#relabel", label=label)
+        assert caption(seen, 3) == line
+    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert not page.locator('.tile[aria-posinset="1"] .from').count()
+    seen.choose(0)
+    page.keyboard.press("f")
+    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert page.locator('.tile[aria-posinset="1"] .from').inner_text() == "cat"
+    page.keyboard.press("u")
+    assert not page.locator('.tile[aria-posinset="1"] .from').count()
 
 
 def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> None:
@@ -139,6 +193,25 @@ def test_every_answer_has_its_own_place(visit: Any, usual: Path) -> None:
         found.add(tuple(seen.page.eval_on_selector_all("#detail .choices button", places)))
     assert len(found) == 1
     assert [place.split()[0] for place in found.pop()] == ["accept", "keep", "foreign", "reject"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 700), (1280, 800), (400, 800)])
+@pytest.mark.parametrize("label", ["dog", "great crested grebe", "Siberian husky (grey)"])
+def test_no_answer_is_cut_off(visit: Any, tmp_path: Path, width: int, height: int, label: str) -> None:
+    page = torn()
+    table = replace(page.table, suggested_label=(label,) * 3)
+    viewport = {"width": width, "height": height}
+    seen = visit(written(tmp_path, replace(page, table=table, class_names=(*CLASSES, label))), viewport=viewport)
+    cut = """(all) => all.filter((one) => [one, one.firstChild].some((node) =>
+        node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1))
+        .map((one) => one.textContent)"""
+    for place in range(3):
+        seen.choose(place)
+        answers = seen.page.locator("#detail .choices button")
+        assert answers.evaluate_all(cut) == []
+        assert set(answers.evaluate_all("(all) => all.map((one) => one.offsetHeight)")) == {48}
+        if width < 760:
+            seen.page.keyboard.press("Escape")
 
 
 def test_a_button_decides_as_its_key_does_and_only_taking_back_takes_back(seen: Any) -> None:

@@ -95,6 +95,39 @@ def test_one_label_for_all_settles_a_conflict(visit: Any, copies: Path) -> None:
     assert "not the same picture" not in seen.text("#detail .decision")
 
 
+def decided(seen: Any) -> dict[str, tuple[str, str]]:
+    rows = seen.download("#download-decided")[1]
+    return {row["id"][-6:-4]: (row["decision"], row["new_label"]) for row in rows}
+
+
+def test_one_label_for_all_leaves_decisions_by_hand_alone(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    cat, dog = (group(seen, 7).locator(f'[data-all-are="{CLASSES.index(name)}"]') for name in ("cat", "dog"))
+    group(seen, 7).locator(".show-image").nth(1).click()
+    seen.page.keyboard.press("f")
+    seen.page.click("#tab-copies")
+    dog.click()
+    assert seen.said() == "2 copies are dog; 1 decided before was left alone"
+    assert decided(seen) == {"07": ("relabel", "dog"), "08": ("foreign", ""), "09": ("keep", "dog")}
+    # What was decided with the group may be decided with it again, also after a reload.
+    seen.page.wait_for_timeout(300)
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    cat.click()
+    assert seen.said() == "2 copies are cat; 1 decided before was left alone"
+    assert decided(seen) == {"07": ("keep", "cat"), "08": ("foreign", ""), "09": ("relabel", "cat")}
+    seen.page.keyboard.press("u")
+    assert decided(seen)["09"] == ("keep", "dog")
+
+
+def test_one_label_for_all_changes_nothing_where_all_were_decided_by_hand(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    group(seen, 1).locator("[data-apart-of]").first.click()
+    before = decided(seen)
+    group(seen, 1).locator("[data-all-are]").first.click()
+    assert seen.said().startswith("You decided on each of these images before") and decided(seen) == before
+
+
 def test_a_page_without_copies_says_so(visit: Any, tmp_path: Path) -> None:
     page = make_page(20)
     table = replace(page.table, duplicate_of=("",) * 20, copy=())

@@ -48,6 +48,31 @@ def test_a_bar_leads_to_its_images_by_mouse_and_keyboard(visit: Any, usual: Path
     assert shown(seen) > images[2] and not page.is_visible("#range-chip")
 
 
+def test_a_sentence_says_why_an_estimate_differs_from_the_verdicts(visit: Any, tmp_path: Path) -> None:
+    def told(wrong: float, foreign: float, copy: str = "") -> dict[str, str]:
+        rates = {
+            kind: {"estimate": rate, "low": 0.0, "high": 0.4} for kind, rate in (("wrong", wrong), ("foreign", foreign))
+        }
+        page = make_page(60)
+        verdict = ("mislabelled",) * 6 + ("foreign",) * 3 + ("clean",) * 51
+        table = replace(page.table, verdict=verdict, duplicate_of=("",) * 60, copy=(copy, *[""] * 59))
+        # Of the 60 images, 50 count.
+        rates_and_classes = rates | {"by_class": [{"class": "cat", "images": 50, **rates}]}
+        seen = visit(written(tmp_path, replace(page, table=table, summary={"rates": rates_and_classes})), "overview")
+        lines = seen.page.locator("[data-differs]")
+        return {line.get_attribute("data-differs"): line.inner_text() for line in lines.all()}
+
+    assert told(0.12, 0.06) == {}
+    assert told(0.08, 0.1) == {
+        "wrong": "6 images are called mislabelled, but the estimate comes to about 4: "
+        "each of these counts only as much as it is likely to be so.",
+        "foreign": "3 images are called foreign, but the estimate comes to about 5: "
+        "images below the limit are not called so, but count with their chances.",
+    }
+    assert told(0.08, 0.06, "exact")["wrong"].endswith("likely to be so, and exact copies count once.")
+    assert "foreign" not in told(0.12, 0.4)
+
+
 def test_quality_is_listed_and_filtered_apart_from_verdicts(visit: Any, usual: Path) -> None:
     seen, table = visit(usual, "overview"), make_table(ROWS)
     page = seen.page

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,13 @@ def test_many_images_get_pages_by_class_and_an_index(tmp_path: Path) -> None:
     assert all(name in index for name in CLASSES)
     first = (tmp_path / "audit.html").read_text()
     assert "this page shows 60 of 200 images" in first
+
+
+def test_pages_by_class_keep_what_is_true_of_every_image(tmp_path: Path) -> None:
+    page = make_page(200)
+    facts = {"threshold": 0.6, "wrong_threshold": 0.41, "seen": "centre square"}
+    write_pages(tmp_path / "audit.html", replace(page, summary=page.summary | facts), max_bytes=10**7)
+    for path in sorted((tmp_path / "classes").glob("0*.html")):
+        (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', path.read_text(), re.DOTALL)
+        summary = json.loads(data)["summary"]
+        assert {name: summary[name] for name in facts} == facts and "notes" not in summary

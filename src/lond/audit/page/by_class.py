@@ -22,6 +22,9 @@ FOLDER = "classes"
 
 INDEX = "index.html"
 
+OF_ALL_IMAGES = ("threshold", "wrong_threshold", "seen")
+"""Parts of the summary that are true of every image, and so of every page."""
+
 
 def write_pages(path: Path, page: ReviewPage, *, max_bytes: int) -> None:
     """Write the page; of a large set a sample, and beside it pages of all images by class with an index.
@@ -87,7 +90,8 @@ def _summary(part: ReviewPage) -> dict[str, Any]:
     labels = {*part.table.label}
     rates = [row for row in part.summary.get("rates", {}).get("by_class", []) if row["class"] in labels]
     counts = dict(Counter(part.table.verdict).most_common())
-    return {"images": len(part.table), "counts": counts, "rates": {"by_class": rates}}
+    same = {name: part.summary[name] for name in OF_ALL_IMAGES if name in part.summary}
+    return {"images": len(part.table), "counts": counts, "rates": {"by_class": rates}} | same
 
 
 def _index(title: str, links: list[tuple[str, int, str]]) -> bytes:

@@ -23,9 +23,9 @@ ROOM = "lond.audit.page"
 """Package with the page's assets."""
 
 SCRIPTS = (
-    "core", "glossary", "sprites", "decisions", "answers", "csv", "groups", "kept_view", "filters", "gallery",
-    "label_choice", "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map", "rates",
-    "histogram", "overview", "page",
+    "core", "glossary", "sprites", "seen_part", "decisions", "answers", "csv", "groups", "kept_view", "filters",
+    "gallery", "label_choice", "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map",
+    "rates", "histogram", "overview", "page",
 )  # fmt: skip
 """Parts of the page's script, in the order in which they build on each other."""
 
@@ -39,7 +39,7 @@ class ReviewPage:
 
     ``summary`` is plain JSON and every part of it may be missing: ``images``, ``counts`` (verdict -> number),
     ``rates`` (``wrong`` and ``foreign``, each with ``estimate``, ``low`` and ``high``, and ``by_class``),
-    ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``.
+    ``confusions``, ``notes``, ``problems``, ``leaks``, ``settings``, ``seen`` (what part of a picture was judged).
     ``positions`` is a map, one point per row. ``thumbnails`` gives the small picture of a row, or None.
     """
 

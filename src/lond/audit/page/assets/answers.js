@@ -10,14 +10,42 @@ const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
 // Whether the likeliest answer is another one than the verdict's.
 const isContrary = (row) => codeOfYes[row] !== ACCEPT;
 
-// The given label, and what the likeliest answer makes of the image; null where the label stays.
-function change(row) {
-  const best = bestOf(row);
-  const stays = best === KEEP || (best === ACCEPT && !leaves(row) && proposedLabel(row) === given[row]);
-  return [labelName(given[row]), stays ? null : best === MARK_FOREIGN ? "foreign" : proposal(row)];
+// All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left.
+function answersOf(row) {
+  const suggestion = outcomeOf(row, ACCEPT) === ACCEPT && Number.isFinite(chanceOfSuggestion(row)) ? chanceOfSuggestion(row) : 0;
+  const foreign = scores.foreign_score[row];
+  const [right, wrong] = chancesOf(row) || [0, 1 - foreign];
+  return [[KEEP, right], [ACCEPT, suggestion], [MARK_FOREIGN, foreign], [RELABEL, wrong - suggestion]];
 }
-// The chance of the likeliest answer, where the words below do not tell it.
-const chanceOfChange = (row) => (isContrary(row) ? chanceOfYes(row) : chanceOfSuggestion(row));
+// The likeliest answer but one; where the audit tells no chances, or none but the first: to a verdict that doubts the label, that it is right.
+function secondOf(row) {
+  const best = canAccept(row) ? bestOf(row) : RELABEL;
+  const others = isJudged(row) ? answersOf(row).filter(([code, chance]) => code !== best && chance > 0) : [];
+  if (others.length) return others.reduce((first, other) => (other[1] > first[1] ? other : first))[0];
+  return given[row] !== NONE && [MISLABELLED, FOREIGN].includes(verdict[row]) ? KEEP : REJECT;
+}
+
+// The given label, and what an answer makes of the image; null where the label stays.
+function changeBy(row, answer) {
+  const stays = answer === KEEP || answer === REJECT || (answer === ACCEPT && !leaves(row) && proposedLabel(row) === given[row]);
+  if (stays) return [labelName(given[row]), null];
+  return [labelName(given[row]), answer === RELABEL ? labelName(chosen[row]) : answer === MARK_FOREIGN ? "foreign" : proposal(row)];
+}
+const likeliestChange = (row) => changeBy(row, bestOf(row));
+// What cards and panel show in bold: the decision, before that the likeliest answer.
+const change = (row) => changeBy(row, outcomeOf(row, decisions[row]) || bestOf(row));
+// Whether a person decided otherwise than the audit would; a label chosen from the list may be what it suggests.
+function isOverruled(row) {
+  if (decisions[row] !== RELABEL) return decisions[row] > 0 && outcomeOf(row, decisions[row]) !== bestOf(row);
+  const isSame = bestOf(row) === KEEP ? chosen[row] === given[row] : bestOf(row) === ACCEPT && chosen[row] === proposedLabel(row);
+  return !isSame;
+}
+const isStruckOut = (row) => change(row)[1] !== null && (decisions[row] > 0 || !isContrary(row));
+// The chance of the likeliest answer, where it is what is shown and the words below do not tell it.
+function chanceOfChange(row) {
+  if (isOverruled(row)) return NaN;
+  return isContrary(row) ? chanceOfYes(row) : chanceOfSuggestion(row);
+}
 
 // What such an image may be rather than clean: [words, chance], or null.
 function perhaps(row) {
@@ -37,6 +65,12 @@ function told(row) {
   if (verdict[row] === MISLABELLED && chances) return ["label wrong", chances[1]];
   if (verdict[row] === CLEAN) return [hasChances(row) ? "label right" : words, isContrary(row) && chances ? chances[0] : scores.sureness[row]];
   return [words, verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
+}
+// After another decision the line keeps the audit's answer in sight.
+function toldOnCard(row) {
+  if (!isOverruled(row) || !canAccept(row)) return told(row);
+  const [from, to] = likeliestChange(row);
+  return [`audit: ${to ?? from}`, chanceOfYes(row)];
 }
 const toldInWords = (row) => { const [words, chance] = told(row); return Number.isFinite(chance) && !isJudgedByP(row) ? `${words} ${sure(chance)}` : ""; };
 

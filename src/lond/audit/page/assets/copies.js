@@ -51,10 +51,20 @@ function memberOf(rows, row) {
     }));
 }
 
+// Gives all images of a group one label, without those on which a person decided one by one.
+function labelGroup(rows, code) {
+  const isByHand = (row) => apart[row] > 0 || (decisions[row] > 0 && !withGroup[row]);
+  const free = rows.filter((row) => !isByHand(row));
+  const left = rows.length - free.length;
+  if (!free.length) return say("You decided on each of these images before: take a decision back to change it");
+  const besides = left ? `; ${number.format(left)} decided before ${left === 1 ? "was" : "were"} left alone` : "";
+  return takeStep(free, (row) => ({ ...(given[row] === code ? { code: KEEP, to: NONE } : { code: RELABEL, to: code }), grouped: 1 }),
+    `${count(free.length, "copy is", "copies are")} ${labelName(code)}${besides}`);
+}
+
 function groupActions(rows) {
   const buttons = labelsIn(rows).length > 1 ? labelsIn(rows).map((code) => make("button", {
-    "data-all-are": code, text: `All are ${labelName(code, 30)}`,
-    onclick: () => takeStep(rows, (row) => (given[row] === code ? { code: KEEP, to: NONE } : { code: RELABEL, to: code }), `${count(rows.length, "copy", "copies")} are ${labelName(code)}`),
+    "data-all-are": code, text: `All are ${labelName(code, 30)}`, title: "Images that you decided on one by one stay as they are", onclick: () => labelGroup(rows, code),
   })) : [];
   const near = rows.filter((row) => !isExactCopy(row));
   if (near.length > 2) buttons.push(make("button", { "data-all-apart": "", text: "All are different", onclick: () => setApart(near, !isSplit(near), isSplit(near) ? "The same picture after all" : `${count(near.length, "image")} are different pictures`) }));

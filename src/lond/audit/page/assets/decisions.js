@@ -6,14 +6,21 @@ const decisions = new Uint8Array(N);
 const chosen = new Int32Array(N).fill(NONE);
 // Images of which a person said that they repeat no other image.
 const apart = new Uint8Array(N);
+// Images that got their decision with their whole group of copies, not by hand.
+const withGroup = new Uint8Array(N);
 const done = [];
 const undone = [];
 let decided = 0;
 let decidedFlagged = 0;
+let keptBefore = 0;
 // The same images that the list shows at first.
 const DOUBTS = ["mislabelled", "foreign", "duplicate conflict"];
 const isDoubt = verdictNames.map((name) => DOUBTS.includes(name));
-const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), unsureCount);
+const isListed = (row) => isDoubt[verdict[row]] || isUnsureClean[row] > 0;
+// What the progress counts: the doubts, and what was decided before, which may be no doubt any more.
+const isCounted = (row) => isListed(row) || decidedBefore(row) !== "";
+const decidedBeforeOnly = verdict.reduce((sum, _, row) => sum + (isCounted(row) && !isListed(row) ? 1 : 0), 0);
+const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), unsureCount) + decidedBeforeOnly;
 const DOUBTS_MEAN = "Doubts are the images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %.";
 const STORAGE_KEY = `lond-audit:${payload.key}`;
 let storageWorks = true;
@@ -25,6 +32,10 @@ function valueBefore(row) {
   const code = CODES.indexOf(decidedBefore(row));
   return code > 0 ? { code, to: code === RELABEL ? suggested[row] : NONE, alone: 0 } : null;
 }
+const isKept = (row) => {
+  const before = valueBefore(row);
+  return before !== null && decisions[row] === before.code && chosen[row] === before.to;
+};
 const hasDecidedBefore = columns.decided.values.some((word) => word !== "");
 
 const canAccept = (row) => leaves(row) || proposedLabel(row) !== NONE;
@@ -75,23 +86,27 @@ function decisionText(row) {
   return parts.join("; ") || "undecided";
 }
 
-function put(row, { code, to, alone }) {
-  const before = isDecided(row);
+function put(row, { code, to, alone, grouped = 0 }) {
+  const [before, wasKept] = [isDecided(row), isKept(row)];
   decisions[row] = code;
   chosen[row] = code === RELABEL ? to : NONE;
   apart[row] = alone;
+  withGroup[row] = grouped;
   const change = isDecided(row) - before;
   decided += change;
-  if (isDoubt[verdict[row]] || isUnsureClean[row]) decidedFlagged += change;
+  keptBefore += isKept(row) - wasKept;
+  if (isCounted(row)) decidedFlagged += change;
 }
 
-const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row] });
+const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row], grouped: withGroup[row] });
+// A new decision is one by hand, unless it says otherwise.
+const changedValue = (value, change) => ({ ...value, ...("code" in change ? { grouped: 0 } : {}), ...change });
 
 // One step; `changeOf` gives what changes of a row's value.
 function takeStep(rows, changeOf, text) {
   const step = { text, rows: Int32Array.from(rows) };
   step.before = Array.from(step.rows, valueOf);
-  step.after = step.before.map((value, at) => ({ ...value, ...changeOf(step.rows[at], at) }));
+  step.after = step.before.map((value, at) => changedValue(value, changeOf(step.rows[at], at)));
   step.rows.forEach((row, at) => put(row, step.after[at]));
   done.push(step);
   undone.length = 0;
@@ -131,9 +146,10 @@ function changed(rows) {
 function save() {
   clearTimeout(saveTimer);
   if (!unsaved || !storageWorks) return;
-  const kept = { rows: [], codes: [], names: {}, apart: [] };
+  const kept = { rows: [], codes: [], names: {}, apart: [], grouped: [] };
   for (let row = 0; row < N; row += 1) {
     if (apart[row]) kept.apart.push(row);
+    if (withGroup[row]) kept.grouped.push(row);
     if (!decisions[row]) continue;
     kept.rows.push(row);
     kept.codes.push(decisions[row]);
@@ -182,6 +198,7 @@ function restore() {
       put(row, { code, to: code === RELABEL ? codeOfLabel(kept.names[row]) : NONE, alone: 0 });
     });
     for (const row of (kept.apart || []).filter(isRow)) put(row, { ...valueOf(row), alone: 1 });
+    for (const row of (kept.grouped || []).filter(isRow)) put(row, { ...valueOf(row), grouped: 1 });
   } catch {
     say("The decisions kept by the browser could not be read");
   }

@@ -21,9 +21,9 @@ function repeatsOf(row) {
 // A small picture that leads to its image; ids of other tables are only named.
 function link(reference) {
   if (reference >= N) return make("span", { class: "linked stranger", text: show(nameOf(reference), 60), title: "not in this table" });
-  const name = `${fileName(reference)}, ${labelName(given[reference])}, ${verdictOf(reference)}`;
+  const name = `${fileName(reference)}, ${labelName(given[reference], 200)}, ${verdictOf(reference)}`;
   return make("button", { class: "linked", "aria-label": name, title: name, onclick: () => { select(reference, { open: true }); detail.querySelector("h2")?.focus(); } },
-    thumbnail(reference, 64, true), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference], 18) })));
+    thumbnail(reference, 96), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference]) })));
 }
 
 function choiceOfLabel(row) {
@@ -43,7 +43,7 @@ function actionButtons(row) {
       "aria-keyshortcuts": isBest ? `A ${KEY_OF[code]}` : KEY_OF[code],
       title: `${isBest ? "Likeliest answer. " : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
       onclick: () => decideRow(row, code),
-    }, make("span", { text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
+    }, make("span", { class: text.length > 14 ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
   };
   const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
@@ -74,7 +74,7 @@ const part = (title, ...content) => make("section", {}, make("h3", { text: title
 
 function verdictLine(row) {
   const [from, to] = change(row);
-  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: to && !isContrary(row) ? "from" : "", text: from }));
+  const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: isStruckOut(row) ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
   const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
     make("span", { text: verdictInWords(row) }));
@@ -123,10 +123,12 @@ function renderDetail() {
       make("h2", { dir: "auto", tabindex: "-1", title: show(pathOf(row), 400) }, folderName(row) ? make("span", { class: "folder", text: `${folderName(row)}/` }) : null, make("span", { text: fileName(row) })),
       make("span", { class: "number", text: place === NONE ? "not in the list" : `${number.format(place + 1)} / ${number.format(state.view.length)}` }),
       make("button", { class: "icon close", "aria-label": "Close", text: "✕", onclick: closeDetail })),
-    make("div", { class: "look" }, thumbnail(row, 320)),
+    make("div", { class: "look" }, thumbnail(row, 320), seenFrame(row)),
     pictureLink(row) ?? "",
     actionButtons(row),
     decisionLine(row),
+    // Below the buttons, which stand in the same place for every image.
+    seenNote(row) ?? "",
     ...verdictLine(row),
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),

@@ -91,21 +91,13 @@ function addHeading(block) {
 }
 
 function tileLabel(row) {
-  const [from, to] = change(row);
+  const [from, to] = likeliestChange(row);
   const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
-  parts.push(...qualityOf(row), decisionText(row));
+  parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
   return parts.join(", ");
-}
-
-// The other answer than the likeliest: the suggestion; where that is the likeliest, what a card says the image may be; else, to a verdict that doubts the label, that it is right.
-function codeOfNo(row) {
-  if (codeOfYes[row] !== ACCEPT) return verdict[row] === CLEAN || leaves(row) ? (codeOfYes[row] === KEEP ? MARK_FOREIGN : KEEP) : ACCEPT;
-  const [words] = perhaps(row) || [""];
-  if (words === "perhaps wrong") return RELABEL;
-  return given[row] !== NONE && ["mislabelled", "foreign"].includes(verdictOf(row)) ? KEEP : REJECT;
 }
 
 // What accepting the suggestion does to an image, in as few words as a button has room for.
@@ -127,6 +119,24 @@ const meaningHere = (row, code) => {
   return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
 };
 
+// The lines below a picture; every percentage is the chance of the word before it.
+function captionLines(row) {
+  const [from, to] = change(row);
+  const [fact, chance] = toldOnCard(row);
+  const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
+  return [
+    make("span", { class: "labels", dir: "auto" },
+      make("bdi", { class: to ? (isStruckOut(row) ? "from" : "") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
+    make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
+      make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))];
+}
+
+function tipOf(row) {
+  const [from, to] = change(row);
+  const chances = isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
+  return [to ? `${from} → ${to}` : from, verdictOf(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
+}
+
 function makeTile(place) {
   const row = state.view[place];
   const corner = cornerOf(place);
@@ -134,25 +144,16 @@ function makeTile(place) {
   tile.style.width = `${layout.side}px`;
   tile.style.height = `${layout.side + CAPTION}px`;
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
-  const [from, to] = change(row);
-  const names = to ? `${from} → ${to}` : from;
-  const main = make("button", { class: "main", tabindex: "-1", title: [names, verdictOf(row), ...(isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)]), whyCalled(row), qualityOf(row).join(", ")].filter(Boolean).join("\n"), onclick: (event) => clickTile(event, row) });
-  const [fact, chance] = told(row);
-  // Every percentage is the chance of the word before it.
-  const likely = Number.isFinite(chanceOfChange(row)) ? make("span", { class: "number", text: sureInShort(chanceOfChange(row)) }) : null;
+  const main = make("button", { class: "main", tabindex: "-1", onclick: (event) => clickTile(event, row) });
   // The button lies over the picture and its caption; its name says all that they show.
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
-    make("span", { class: "caption" },
-      make("span", { class: "labels", dir: "auto" },
-        make("bdi", { class: to ? (isContrary(row) ? "" : "from") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
-        make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))),
-    make("span", { class: "stamp" }));
+    make("span", { class: "caption" }),
+    make("span", { class: "stamp" }), isMostlyUnseen(row) ? make("span", { class: "centre-only", text: "centre only" }) : null);
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },
-      canAccept(row) ? quickButton(row, "yes", codeOfYes[row], effectOf(row, codeOfYes[row])) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", codeOfNo(row), effectOf(row, codeOfNo(row)))));
+      canAccept(row) ? quickButton(row, "yes", codeOfYes[row], effectOf(row, codeOfYes[row])) : quickButton(row, "yes", RELABEL, "a label"), quickButton(row, "no", secondOf(row), effectOf(row, secondOf(row)))));
   tile.row = row;
   updateTile(tile);
   return tile;
@@ -176,12 +177,18 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
-  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === codeOfYes[row]));
-  tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === codeOfNo(row)));
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === bestOf(row)));
+  tile.querySelector(".no").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === secondOf(row)));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
   main.setAttribute("aria-label", tileLabel(row));
+  const decision = `${decisions[row]} ${chosen[row]}`;
+  if (tile.shownDecision !== decision) {
+    tile.shownDecision = decision;
+    main.title = tipOf(row);
+    tile.querySelector(".caption").replaceChildren(...captionLines(row));
+  }
   tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 

@@ -50,6 +50,7 @@ function tipFor(row, event) {
 }
 
 function setUpPointer(canvas) {
+  on("decided", () => { $("tip").row = NONE; });
   const fingers = new Map();
   const place = (event) => {
     const box = canvas.getBoundingClientRect();

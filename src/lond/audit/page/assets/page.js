@@ -60,19 +60,25 @@ function tallyOfDecisions() {
 function sumOfDoubts() {
   const parts = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]).map((code) => `${number.format(counts[code])} ${verdictNames[code]}`);
   if (unsureCount) parts.push(`${number.format(unsureCount)} unsure (called clean below ${percent(UNSURE_BELOW)})`);
+  if (decidedBeforeOnly) parts.push(`${number.format(decidedBeforeOnly)} decided before`);
   return parts.join(" + ");
 }
 const progressTerm = term("", "doubts");
+// In a second look: which decisions came with it, and which did not.
+const keptAndNew = () => `${count(keptBefore, "decision")} kept from before, ${number.format(decided - keptBefore)} new`;
 
 function showProgress() {
   progressTerm.textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
   progressTerm.dataset.explains = flagged ? `Doubts: ${sumOfDoubts()}.${decided > decidedFlagged ? ` You decided on ${count(decided - decidedFlagged, "other image")} as well.` : " You may decide on any other image as well."}` : DOUBTS_MEAN;
+  if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
+  $("progress-before").hidden = !hasDecidedBefore;
+  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
   const beside = decided > decidedFlagged && decidedFlagged ? ` (${count(decidedFlagged, "doubt")} and ${count(decided - decidedFlagged, "other")})` : "";
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.` : "You have decided on no image yet.";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.${hasDecidedBefore ? ` ${keptAndNew()}.` : ""}` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 

@@ -66,19 +66,41 @@ function rateSection() {
     interval(rateIn(rates, kind), colour, end), rateText(rateIn(rates, kind)));
   const overall = make("div", { class: "rates" }, ...RATE_KINDS.map(line), make("div", { class: "rate scale" }, make("span"), percentAxis(end), make("span")));
   const section = block("Estimated rates", null, make("p", { class: "lead" }, "The dot is the estimate, the bar its ", term("95 % interval", "interval"), ". Choose a class to see its images."),
-    make("p", { class: "lead", text: `${limitsOfVerdicts()} The estimate also counts the chances of all the others.` }), overall);
+    make("p", { class: "lead", text: limitsOfVerdicts() }), overall, ...differences(rates));
   if (hasDecidedBefore) section.append(make("p", { class: "lead", id: "second-rates", text: SECOND_RATES }));
-  const few = fewForeign(rateIn(rates, "foreign"));
+  const few = fewForeign(rates);
   if (few) section.append(few);
   if (byGiven.length) section.append(rateTable(byGiven, end));
   return section;
 }
 
-// Fewer images are called foreign than there are: where to look for the others.
-function fewForeign(rate) {
-  const expected = isRate(rate) ? rate.estimate * N : 0;
-  if (expected <= 2 * counts[FOREIGN] + 5) return null;
-  return make("p", { class: "lead" }, `By the estimate, about ${number.format(Math.round(expected))} images may be foreign; ${counts[FOREIGN] ? `only ${number.format(counts[FOREIGN])}` : "none"} of them ${counts[FOREIGN] > 1 ? "are" : "is"} sure enough to be called so. `,
+// How many images are called so in the whole set, of which a page may show a part.
+const calledSo = (name) => summary.counts?.[name] ?? counts[verdictNames.indexOf(name)];
+// How many images an estimate comes to; rates count labelled images without a conflict, of exact copies one.
+function expectedIn(rates, kind) {
+  const rate = rateIn(rates, kind);
+  const counted = asList(rates.by_class).reduce((sum, { images }) => sum + (Number.isFinite(images) ? images : 0), 0);
+  return isRate(rate) ? Math.round(rate.estimate * (counted || (summary.images ?? N))) : NaN;
+}
+
+// Why an estimate and the number of images that are called so differ: a sentence for each that does.
+function differences(rates) {
+  return RATE_KINDS.flatMap(({ kind, verdict: name }) => {
+    const [expected, called] = [expectedIn(rates, kind), calledSo(name)];
+    if (!Number.isFinite(expected) || isTooWide(rateIn(rates, kind)) || expected === called || isFarMore(kind, expected, called)) return [];
+    const why = expected < called ? `each of these counts only as much as it is likely to be so${hasExactCopies ? ", and exact copies count once" : ""}`
+      : "images below the limit are not called so, but count with their chances";
+    return [make("p", { class: "small", "data-differs": kind, text: `${count(called, "image is", "images are")} called ${name}, but the estimate comes to about ${number.format(expected)}: ${why}.` })];
+  });
+}
+const hasExactCopies = columns.copy.values.includes("exact");
+const isFarMore = (kind, expected, called) => kind === "foreign" && expected > 2 * called + 5;
+
+// Far fewer images are called foreign than there are: where to look for the others.
+function fewForeign(rates) {
+  const [expected, called] = [expectedIn(rates, "foreign"), calledSo("foreign")];
+  if (!isFarMore("foreign", expected, called)) return null;
+  return make("p", { class: "lead" }, `By the estimate, about ${number.format(expected)} images may be foreign; ${called ? `only ${number.format(called)}` : "none"} of them ${called > 1 ? "are" : "is"} sure enough to be called so. `,
     make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); groupBy(""); review({}); } }));
 }
 

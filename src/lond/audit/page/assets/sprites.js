@@ -74,7 +74,7 @@ function drawThumbnail(context, row, x, y, side, later, cover = false) {
 }
 
 // A canvas that shows a row's picture, or says that there is none.
-function thumbnail(row, side, cover = false) {
+function thumbnail(row, side) {
   if (!hasThumbnail(row)) {
     const why = verdict[row] === UNREADABLE ? "unreadable" : "no picture";
     return make("span", { class: "picture none", "aria-hidden": "true" }, make("span", { text: why }));
@@ -84,7 +84,7 @@ function thumbnail(row, side, cover = false) {
   const draw = () => {
     const context = canvas.getContext("2d");
     context.clearRect(0, 0, pixels, pixels);
-    drawThumbnail(context, row, 0, 0, pixels, draw, cover);
+    drawThumbnail(context, row, 0, 0, pixels, draw);
   };
   draw();
   return canvas;

@@ -1,0 +1,30 @@
+// Which part of a picture was judged: of files the centre square, of images in memory the whole, squeezed into a square.
+
+const isCut = summary.seen === "centre square";
+// Beyond the first, the panel shows what was cut off; beyond the second, cards tell it too.
+const CLEARLY_LONG = 1.25;
+const VERY_LONG = 2;
+
+// Long side by short side; 1 where no thumbnail tells it.
+function aspectOf(row) {
+  if (!hasThumbnail(row)) return 1;
+  const [width, height] = [sizes[2 * row], sizes[2 * row + 1]];
+  return Math.max(width, height) / Math.min(width, height);
+}
+const isMostlyUnseen = (row) => isCut && aspectOf(row) > VERY_LONG;
+const CENTRE_ONLY = "judged by its centre square only";
+
+// The frame around what was judged, over a picture that fills the long side of its square.
+function seenFrame(row) {
+  if (!isCut || aspectOf(row) <= CLEARLY_LONG) return null;
+  const frame = make("span", { class: "seen-frame", "aria-hidden": "true" });
+  const side = 100 / aspectOf(row);
+  Object.assign(frame.style, { width: `${side}%`, height: `${side}%`, left: `${(100 - side) / 2}%`, top: `${(100 - side) / 2}%` });
+  return frame;
+}
+
+function seenNote(row) {
+  if (!summary.seen || aspectOf(row) <= CLEARLY_LONG) return null;
+  const text = isCut ? "Judged by the framed square only: the network did not see the rest of the picture." : "Judged as a whole: the picture was squeezed into a square.";
+  return make("p", { class: "small", id: "seen-note", text });
+}
