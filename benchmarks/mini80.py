@@ -65,9 +65,11 @@ COMBINED = {
 LONG = {"train.epochs": "120", "settings.warmup_epochs": "20"}
 LONGER = (
     *("standard", "cross-fit", "lond-drs", "sed", "dividemix"),
-    *("npn-hard", "npn-soft", "disc", "nce", "ngc", "unicon"),
+    *("npn-hard", "npn-soft", "jo-src", "disc", "co-teaching", "ngc", "nce", "cir-plus", "unicon"),
 )
 """Methods that are trained for 120 epochs: those of the paper's regime, and those below cross-entropy in 30."""
+NO_WARMUP = ("standard", "co-teaching")
+"""Methods without a warm-up."""
 AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
 """Methods whose defaults differ from version 0.1.0, or that it did not have."""
 SECOND = (
@@ -104,7 +106,10 @@ def trials() -> list[Trial]:
 
 
 def _long(method: str) -> dict[str, str]:
-    return LONG if method != "standard" else {"train.epochs": LONG["train.epochs"]}
+    """Return what makes a run of 120 epochs; NPN warms up for two thirds of them, as published."""
+    if method in NO_WARMUP:
+        return {"train.epochs": LONG["train.epochs"]}
+    return LONG | {"settings.warmup_epochs": "80"} if method.startswith("npn") else LONG
 
 
 def line_of(trial: Trial, folder: Path) -> dict[str, Any]:
