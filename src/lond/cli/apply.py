@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lond.cli.audit_notes import told_foreign
+from lond.cli.audit_notes import existing_audit, told_foreign
 from lond.cli.shared import note, out
 from lond.errors import ConfigError
 
@@ -56,10 +56,9 @@ def apply(
 
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
-    for file in (table, *([decisions] if decisions else [])):
-        if not file.exists():
-            raise ConfigError(f"there is no file {file}")
-    table = table_of(table)
+    if decisions is not None and not decisions.exists():
+        raise ConfigError(f"there is no file of decisions {decisions}")
+    table = table_of(existing_audit(table))
     root = root or audited_folder(table)
     if write and save is not None and save.suffix != ".csv" and root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lond.cli.runs import print_threshold
 from lond.cli.shared import say
-from lond.errors import DataError
+from lond.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from lond.audit.table import AuditTable
@@ -16,10 +17,24 @@ if TYPE_CHECKING:
 
 def print_copies(table: AuditTable) -> None:
     """Say how many groups of copies and remarks on picture quality the page shows."""
-    groups, odd = len({*table.copy_group} - {""}), sum(map(bool, table.quality))
-    told = [f"{groups} group(s) of copies"] * bool(groups) + [f"{odd} image(s) of odd quality"] * bool(odd)
+    groups = len({*table.copy_group} - {""})
+    kinds = Counter(kind for kinds in table.quality for kind in kinds)
+    told = [f"{groups} group(s) of copies"] * bool(groups)
+    if kinds:
+        told.append(f"unusual pictures ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})")
     if told:
         say(f"also found: {' and '.join(told)}; see the page")
+
+
+def existing_audit(place: Path) -> Path:
+    """Return the folder or table of an audit as it is.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    if not place.exists():
+        raise ConfigError(f"there is no audit {place} (the folder that lond audit wrote, or its table)")
+    return place
 
 
 def print_model(folder: Path) -> None:
