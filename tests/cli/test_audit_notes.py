@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lond.audit.judge.learn import OUT_OF_FOLD
-from lond.cli.audit_notes import existing_audit, print_copies, print_model, told_foreign
+from lond.cli.audit_notes import existing_audit, print_copies, print_model, told_foreign, train_command
 from lond.errors import ConfigError
+from lond.frozen.extractor import ExtractorSettings
 from lond.io.json_files import write_json
 
 METRICS = {"threshold": 0.3, "threshold_images": 500, "false_alarm_rate": 0.05, "threshold_from": OUT_OF_FOLD}
@@ -66,3 +68,19 @@ def test_the_model_that_knows_foreign_images_is_named_if_there_is_one(audited: P
     (audited / "heads" / "model" / "config.json").unlink()
     for folder in (audited, tmp_path / "elsewhere"):
         assert told_foreign(3, folder).endswith("recognises fewer of them")
+
+
+def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
+    audit, plain = tmp_path / "my audit", "lond train corrected --frozen"
+    assert train_command(Path("corrected"), audit) == plain
+    audit.mkdir()
+    usual = asdict(ExtractorSettings())
+    write_json(audit / "summary.json", {"settings": {"extractor": usual | {"mirrored": False}}})
+    assert train_command(Path("corrected"), audit) == plain
+    (audit / "features").mkdir()
+    cache = f"--set 'data.frozen.cache={audit / 'features'}'"
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=False"
+    write_json(audit / "summary.json", {"settings": {"extractor": usual | {"size": 240, "route": "torch"}}})
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240"
+    write_json(audit / "summary.json", {"settings": None})
+    assert train_command(Path("corrected"), audit) == plain

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lond.cli.audit_notes import existing_audit, told_foreign
-from lond.cli.shared import note, out
+from lond.cli.audit_notes import existing_audit, told_foreign, train_command
+from lond.cli.shared import note, out, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def apply(
         out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
         return
     _write_corrected(plan, save, root, link, allow_outside, overwrite)
+    say(f"next: {train_command(save, table.parent)}")
     if plan.foreign_left_out:
         note(told_foreign(plan.foreign_left_out, table.parent))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,27 @@ def print_model(folder: Path) -> None:
     model = run_folder(folder)
     say(f"model: {model} (for new images: lond predict {shlex.quote(str(folder))} IMAGES)")
     print_threshold(read_json(model / METRICS), folder)
+
+
+def train_command(corrected: Path, audit: Path) -> str:
+    """Return how to train on a corrected set; with the features that its audit has computed, if they are there."""
+    from lond.audit.saved import SUMMARY
+    from lond.frozen.extractor import ExtractorSettings
+    from lond.io.json_files import read_json
+
+    command = f"lond train {shlex.quote(str(corrected))} --frozen"
+    features, usual = audit / "features", asdict(ExtractorSettings())
+    try:
+        used = read_json(audit / SUMMARY)["settings"]["extractor"]
+        # Features are found again only if they are of the same network and views.
+        wanted = {name: used[name] for name in ("backbone", "size", "mirrored", "precision", "checkpoint_path")}
+    except (DataError, LookupError, TypeError):
+        return command
+    if not features.is_dir():
+        return command
+    other = {name: str(value) for name, value in wanted.items() if value != usual[name]}
+    texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
+    return " ".join([command, *(f"--set {shlex.quote(text)}" for text in texts)])
 
 
 def told_foreign(count: int, folder: Path) -> str:
