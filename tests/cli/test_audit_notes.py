@@ -79,7 +79,7 @@ def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
     assert train_command(Path("corrected"), audit) == plain
     (audit / "features").mkdir()
     cache = f"--set 'data.frozen.cache={audit / 'features'}'"
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=False"
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=false"
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"size": 240, "route": "torch"}}})
     assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240"
     write_json(audit / "summary.json", {"settings": None})

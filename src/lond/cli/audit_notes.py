@@ -65,7 +65,9 @@ def train_command(corrected: Path, audit: Path) -> str:
         return command
     if not features.is_dir():
         return command
-    other = {name: str(value) for name, value in wanted.items() if value != usual[name]}
+    other = {name: value for name, value in wanted.items() if value != usual[name]}
+    if "mirrored" in other:
+        other["mirrored"] = str(other["mirrored"]).lower()
     texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
     return " ".join([command, *(f"--set {shlex.quote(text)}" for text in texts)])
 
