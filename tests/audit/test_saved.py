@@ -12,6 +12,7 @@ from audit.result_samples import make_audit
 
 from lond.audit.page.write import write_page
 from lond.audit.saved import (
+    advice_after,
     check_second_look,
     kept_decisions,
     picture_of_file,
@@ -102,3 +103,11 @@ def test_a_second_look_is_not_overwritten_by_a_first_one(tmp_path: Path) -> None
     write_json(tmp_path / "summary.json", {"second_look": {}})
     with pytest.raises(ConfigError, match="some decided image"):
         check_second_look(tmp_path)
+
+
+def test_decisions_that_an_audit_took_in_are_not_asked_for_again() -> None:
+    assert advice_after("audit", 0).startswith("decide on the page, then: lond apply audit --decisions decisions.csv")
+    assert advice_after("my audit", 47) == (
+        "your 47 decision(s) are in this audit; next: lond apply 'my audit' --out corrected --write "
+        "(add --decisions decisions.csv for new ones)"
+    )

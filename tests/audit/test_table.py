@@ -63,6 +63,18 @@ def small() -> AuditTable:
     )
 
 
+def test_a_table_is_cut_like_a_list() -> None:
+    table = small()
+    assert_same(table[1:], table.take([1, 2]))
+    assert_same(table[::-1], table.take([2, 1, 0]))
+    assert len(table[:0]) == 0 and isinstance(table[:2], AuditTable)
+    assert table[1] == table[-2] and table[1]["id"] == "b" and table[1]["quality"] == ("dark", "odd shape")
+    assert list(table[0]) == [field.name for field in fields(AuditTable)]
+    assert [row["id"] for row in table] == ["a", "b", "c"]
+    with pytest.raises(IndexError):
+        table[3]
+
+
 WRITERS = pytest.mark.parametrize(("write", "name"), [(write_csv, "t.csv"), (write_parquet, "t.parquet")])
 
 

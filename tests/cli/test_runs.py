@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from lond.audit.judge import learn
 from lond.cli.runs import chosen_run, describe_threshold, likely_rates, print_threshold
 from lond.config import RunConfig
 from lond.io.json_files import write_json
 from lond.runs import Calibration, LoadedRun
+from lond.runs.out_of_fold import OUT_OF_FOLD
+from lond.runs.predicted import HELD_OUT, IN_TRAINING
 
 METRICS = {"threshold": 0.3, "threshold_images": 70, "false_alarm_rate": 0.05, "threshold_from": "images"}
 
@@ -42,13 +45,33 @@ def test_a_threshold_is_told_with_its_rate() -> None:
 def test_few_images_make_a_coarse_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     print_threshold(METRICS, Path("run"))
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "threshold: 5 % false alarms, by 70 images"
+    assert first == (
+        "threshold: about 5 in 100 known images will be called foreign by mistake (set on 70 known images)"
+    )
     assert "70 images make a coarse threshold, and its true rate may lie anywhere from 0 to 10 %" in second
     assert second.endswith("lond calibrate run --known IMAGES sets it by images that you checked")
     print_threshold(METRICS | {"threshold_images": 400}, Path("run"))
     assert len(capsys.readouterr().out.splitlines()) == 1
     print_threshold(METRICS | {"threshold": None}, Path("run"))
     assert "too few images for a threshold at 5 % false alarms" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (HELD_OUT, "70 images that the model had not seen"),
+        (OUT_OF_FOLD, "70 images that the model had not seen"),
+        (learn.OUT_OF_FOLD, "70 images that the model had not seen"),
+        (IN_TRAINING, "70 images that the model was trained on, so it may be more for new images"),
+        ("checked/", "70 known images"),
+    ],
+)
+def test_a_threshold_says_whether_the_model_had_seen_its_images(
+    source: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_threshold(METRICS | {"threshold_from": source, "false_alarm_rate": 0.025}, Path("run"))
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == f"threshold: about 2.5 in 100 known images will be called foreign by mistake (set on {told})"
 
 
 def test_the_more_known_images_the_closer_the_rate() -> None:

@@ -100,6 +100,19 @@ def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     )
 
 
+def advice_after(folder: str, decided: int) -> str:
+    """Return what to do after an audit into which so many decisions went.
+
+    Examples:
+        >>> advice_after("audit", 0)
+        'decide on the page, then: lond apply audit --decisions decisions.csv --out corrected --write'
+    """
+    if not decided:
+        return f"decide on the page, then: {next_commands(folder)[1]}"
+    command = f"lond apply {shlex.quote(folder)} --out corrected --write"
+    return f"your {decided} decision(s) are in this audit; next: {command} (add --decisions decisions.csv for new ones)"
+
+
 @dataclass
 class SavedPage:
     """What a page holds besides the table; ``rows`` says for each row of the table the page's row, -1 if none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from lond.data.options import optional_import
 from lond.errors import DataError
@@ -60,6 +60,7 @@ class AuditTable:
     ``copy`` says how it repeats that image, "exact" or "near". ``quality`` names what is odd about the picture itself,
     such as "dark" or "blurred"; it says nothing about the label. ``decided`` is what a person had decided before this
     look ("accept", "keep", ...), "" for nothing; the verdict follows it. Columns with a default may be left out.
+    ``table[0]`` is a row as a dictionary, ``table[:10]`` the table of the first ten.
 
     Examples:
         >>> import numpy as np
@@ -70,6 +71,8 @@ class AuditTable:
         >>> table = audit((points, labels), settings=AuditSettings(map="none")).table
         >>> table.id[0], table.label[0], table.verdict[0], table.suggested_label[0]
         ('0', '1', 'mislabelled', '0')
+        >>> table[0]["verdict"], len(table[:10])
+        ('mislabelled', 10)
     """
 
     id: tuple[str, ...]
@@ -112,6 +115,21 @@ class AuditTable:
         """Return the number of images."""
         return len(self.id)
 
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Self: ...
+
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | Self:
+        """Return one row as a dictionary, or the table of the rows of a slice.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        cut = {field.name: getattr(self, field.name)[at] for field in fields(self)}
+        return type(self)(**cut) if isinstance(at, slice) else cut
+
     def __repr__(self) -> str:
         """Return the first rows in short, and how to get the others."""
         lines = [f"{self.id[at]}: {self._told(at)}" for at in range(min(SHOWN, len(self)))]
@@ -145,7 +163,7 @@ class AuditTable:
 
     def between(self, start: int, stop: int) -> Self:
         """Return the rows from ``start`` on, before ``stop``."""
-        return type(self)(**{field.name: getattr(self, field.name)[start:stop] for field in fields(self)})
+        return self[start:stop]
 
     def take(self, places: Sequence[int]) -> Self:
         """Return the rows at some places, in that order."""

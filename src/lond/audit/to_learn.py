@@ -14,6 +14,7 @@ from lond.crossfit.decided import UNDECIDED
 from lond.data.feature_views import FeaturePixels
 from lond.data.resized import at_side
 from lond.data.split import take
+from lond.data.two_classes import check_two_classes
 from lond.errors import DataError
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
@@ -35,11 +36,7 @@ def first_look(samples: Samples) -> list[str]:
     Raises:
         DataError: there is nothing to audit.
     """
-    if samples.num_classes < 2:
-        raise DataError(
-            f"{samples.origin} has {samples.num_classes} class(es); an audit compares at least two, "
-            "e.g. one folder of images a class"
-        )
+    check_two_classes(samples, "an audit compares")
     counts = torch.bincount(samples.labels[samples.labels >= 0], minlength=samples.num_classes).tolist()
     named = zip(samples.class_names, counts, strict=True)
     notes = [

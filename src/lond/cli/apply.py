@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lond.cli.audit_notes import told_foreign
-from lond.cli.shared import note, out
+from lond.cli.audit_notes import existing_audit, told_foreign, train_command
+from lond.cli.shared import note, out, say
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ def apply(
 
     if write and save is None:
         raise ConfigError("--write needs --out: a .csv file, or a new folder for links")
-    for file in (table, *([decisions] if decisions else [])):
-        if not file.exists():
-            raise ConfigError(f"there is no file {file}")
-    table = table_of(table)
+    if decisions is not None and not decisions.exists():
+        raise ConfigError(f"there is no file of decisions {decisions}")
+    table = table_of(existing_audit(table))
     root = root or audited_folder(table)
     if write and save is not None and save.suffix != ".csv" and root is None:
         raise ConfigError("a folder of links needs --root, the folder that was audited")
@@ -82,6 +81,7 @@ def apply(
         out.print(f"nothing was written; add {'--write' if save else '--out and --write'} to do so")
         return
     _write_corrected(plan, save, root, link, allow_outside, overwrite)
+    say(f"next: {train_command(save, table.parent)}")
     if plan.foreign_left_out:
         note(told_foreign(plan.foreign_left_out, table.parent))
 

@@ -190,7 +190,7 @@ def _keep_decisions(found: Audit, decisions: Path | None, folder: Path) -> None:
 def _print_places(found: Audit, folder: Path, table: Path) -> None:
     """Print the output paths and the next command."""
     from lond.audit.result import PAGE
-    from lond.audit.saved import kept_decisions, next_commands
+    from lond.audit.saved import advice_after, kept_decisions
 
     look = found.summary.get("second_look")
     if look:
@@ -200,7 +200,7 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
         say(f"decisions: {kept_decisions(folder, look['key'])}")
     print_model(folder)
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
-    say(f"decide on the page, then: {next_commands(str(folder))[1]}")
+    say(advice_after(str(folder), look["decided"] if look else 0))
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lond.cli.runs import print_threshold
 from lond.cli.shared import say
-from lond.errors import DataError
+from lond.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from lond.audit.table import AuditTable
@@ -16,10 +18,24 @@ if TYPE_CHECKING:
 
 def print_copies(table: AuditTable) -> None:
     """Say how many groups of copies and remarks on picture quality the page shows."""
-    groups, odd = len({*table.copy_group} - {""}), sum(map(bool, table.quality))
-    told = [f"{groups} group(s) of copies"] * bool(groups) + [f"{odd} image(s) of odd quality"] * bool(odd)
+    groups = len({*table.copy_group} - {""})
+    kinds = Counter(kind for kinds in table.quality for kind in kinds)
+    told = [f"{groups} group(s) of copies"] * bool(groups)
+    if kinds:
+        told.append(f"unusual pictures ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})")
     if told:
         say(f"also found: {' and '.join(told)}; see the page")
+
+
+def existing_audit(place: Path) -> Path:
+    """Return the folder or table of an audit as it is.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    if not place.exists():
+        raise ConfigError(f"there is no audit {place} (the folder that lond audit wrote, or its table)")
+    return place
 
 
 def print_model(folder: Path) -> None:
@@ -31,6 +47,29 @@ def print_model(folder: Path) -> None:
     model = run_folder(folder)
     say(f"model: {model} (for new images: lond predict {shlex.quote(str(folder))} IMAGES)")
     print_threshold(read_json(model / METRICS), folder)
+
+
+def train_command(corrected: Path, audit: Path) -> str:
+    """Return how to train on a corrected set; with the features that its audit has computed, if they are there."""
+    from lond.audit.saved import SUMMARY
+    from lond.frozen.extractor import ExtractorSettings
+    from lond.io.json_files import read_json
+
+    command = f"lond train {shlex.quote(str(corrected))} --frozen"
+    features, usual = audit / "features", asdict(ExtractorSettings())
+    try:
+        used = read_json(audit / SUMMARY)["settings"]["extractor"]
+        # Features are found again only if they are of the same network and views.
+        wanted = {name: used[name] for name in ("backbone", "size", "mirrored", "precision", "checkpoint_path")}
+    except (DataError, LookupError, TypeError):
+        return command
+    if not features.is_dir():
+        return command
+    other = {name: value for name, value in wanted.items() if value != usual[name]}
+    if "mirrored" in other:
+        other["mirrored"] = str(other["mirrored"]).lower()
+    texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
+    return " ".join([command, *(f"--set {shlex.quote(text)}" for text in texts)])
 
 
 def told_foreign(count: int, folder: Path) -> str:

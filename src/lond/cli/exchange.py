@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lond.cli.audit_notes import existing_audit
 from lond.cli.shared import say
 
 
@@ -32,7 +33,7 @@ def audit_export(
     from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
-    table = table_of(table)
+    table = table_of(existing_audit(table))
     judged, root = read_audit(table), root or audited_folder(table)
     if decisions is not None:
         judged = with_decisions(judged, read_decisions(decisions), allow_new_labels=new_labels)
@@ -56,7 +57,7 @@ def audit_import(
     from lond.audit.saved import table_of
     from lond.audit.table import read_audit
 
-    judged = read_audit(table_of(table))
+    judged = read_audit(table_of(existing_audit(table)))
     form = format_of(tool)
     decisions = decisions_from(form.read(labels), judged, keep_unchanged=form.chosen or all_checked)
     write_decisions(save, decisions, judged)

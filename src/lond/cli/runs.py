@@ -54,11 +54,24 @@ def print_threshold(found: dict[str, Any], folder: Path) -> None:
     if found["threshold"] is None:
         say(f"note: too few images for a threshold at {rate} false alarms: no new image is called foreign; {advice}")
     elif images is not None:
-        say(f"threshold: {rate} false alarms, by {images} {found['threshold_from']}")
+        mistaken = f"about {100 * found['false_alarm_rate']:g} in 100 known images will be called foreign by mistake"
+        say(f"threshold: {mistaken} (set on {images} {_told_source(found['threshold_from'])})")
         if images < FEW_KNOWN // 2:
             low, high = likely_rates(found["false_alarm_rate"], images)
             true = f"its true rate may lie anywhere from {100 * low:.0f} to {100 * high:.0f} %"
             say(f"note: {images} images make a coarse threshold, and {true}; {advice}")
+
+
+def _told_source(source: str) -> str:
+    """Return in a few words which images set a threshold."""
+    from lond.audit.judge import learn
+    from lond.runs import out_of_fold, predicted
+
+    if source in (predicted.HELD_OUT, out_of_fold.OUT_OF_FOLD, learn.OUT_OF_FOLD):
+        return "images that the model had not seen"
+    if source == predicted.IN_TRAINING:
+        return "images that the model was trained on, so it may be more for new images"
+    return "known images"
 
 
 def likely_rates(rate: float, images: int) -> tuple[float, float]:

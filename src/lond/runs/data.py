@@ -18,6 +18,7 @@ from lond.data.read.files import load_into_memory
 from lond.data.sources import has_split, load
 from lond.data.split import hold_out, take
 from lond.data.squares import unreadable
+from lond.data.two_classes import check_two_classes
 from lond.device import choose_device
 from lond.errors import ConfigError, DataError
 from lond.frozen.read import FeatureReader
@@ -202,11 +203,7 @@ def check_trainable(samples: Samples, test: Samples | None) -> None:
     Raises:
         DataError: fewer than two classes or two labelled images, or test images of another shape.
     """
-    if samples.num_classes < 2:
-        raise DataError(
-            f"{samples.origin} has {samples.num_classes} class(es); a classifier needs at least two, "
-            "e.g. one folder of images a class"
-        )
+    check_two_classes(samples, "a classifier needs")
     if int((samples.labels >= 0).sum()) < 2:
         raise DataError(f"{samples.origin} has fewer than two labelled images")
     if test is not None:

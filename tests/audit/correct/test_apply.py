@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
+from lond.audit.correct.apply import CALLED_FOREIGN, HARD_TO_SEE, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.place import is_corrected
 from lond.audit.correct.plan import Action, CorrectionPlan
+from lond.audit.quality.oddities import ODDITIES
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.crossfit.chances import FOREIGN_FROM
 from lond.data.options import ReadOptions
@@ -34,12 +35,12 @@ ROWS = (
 
 def table_of(*rows: dict[str, Any]) -> AuditTable:
     filled: list[dict[str, Any]] = [
-        {**dict.fromkeys(TEXTS, ""), **dict.fromkeys(NUMBERS, math.nan), "neighbours": ()}
+        {**dict.fromkeys(TEXTS, ""), **dict.fromkeys(NUMBERS, math.nan), "neighbours": (), "quality": ()}
         | {"path": f"{row['id']}.png"}
         | row
         for row in rows
     ]
-    names = (*TEXTS, *NUMBERS, "neighbours")
+    names = (*TEXTS, *NUMBERS, "neighbours", "quality")
     return AuditTable(**{name: tuple(row[name] for row in filled) for name in names})
 
 
@@ -98,6 +99,28 @@ def test_a_lower_chance_leaves_out_more_whatever_the_verdict() -> None:
     left_out = {**dict.fromkeys("bde", "cat"), "a": "-", "c": "-"}
     assert actions(plan_corrections(table, min_foreign=0.5)) == left_out
     assert actions(plan_corrections(table, min_foreign=0.5, drop_foreign=False)) == dict.fromkeys("abcde", "cat")
+
+
+def test_images_that_need_a_look_are_marked() -> None:
+    assert set(ODDITIES) >= HARD_TO_SEE
+    table = table_of(
+        {"id": "a", "label": "cat", "verdict": "clean", "foreign_score": 0.5, "confidence": 0.4},
+        {"id": "b", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "foreign_score": 0.6},
+        {"id": "c", "label": "cat", "verdict": "clean", "foreign_score": 0.49, "quality": ("odd shape", "grey")},
+        {"id": "d", "label": "cat", "verdict": "foreign", "confidence": 0.9, "quality": ("dark", "odd size")},
+        {"id": "e", "label": "cat", "verdict": "clean", "foreign_score": 0.6, "p_value": 0.5},
+    )
+
+    def likely(**rules: Any) -> list[str]:
+        return [image.id for image in plan_corrections(table, **rules).kept if image.likely_foreign]
+
+    assert likely() == ["a", "b"]
+    assert likely(min_foreign=0.5) == likely(drop_foreign=False) == []
+    assert [image.hard_to_see for image in plan_corrections(table).images] == [(), (), (), ("dark",), ()]
+    seen = {"b": ReviewDecision(Choice.KEEP), "d": ReviewDecision(Choice.FOREIGN)}
+    told = plan_corrections(table, seen)
+    assert [image.id for image in told.kept if image.likely_foreign] == ["a"]
+    assert not any(image.hard_to_see for image in told.images)
 
 
 @pytest.mark.parametrize("choice", list(Choice))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lond.audit.correct.plan import FOREIGN_REASONS, SHOWN, Action, CorrectionPlan, PlannedImage, Reason
@@ -76,8 +78,32 @@ def test_the_description_says_all_of_it() -> None:
     assert CorrectionPlan(()).describe() == "0 of 0 images stay, 0 of them under another label; 0 are left out"
 
 
+def test_the_description_names_what_needs_a_look() -> None:
+    unsure = replace(image("cat", "cat", KEEP, Reason.UNSURE_MISLABELLED), likely_foreign=True)
+    clean, left = (
+        replace(image("cat", "cat", KEEP), likely_foreign=True),
+        image("cat", "cat", LEAVE_OUT, Reason.FOREIGN),
+    )
+    dark, soft = replace(left, hard_to_see=("dark",)), replace(left, hard_to_see=("dark", "blurred"))
+    kept_dark = replace(image("cat", "cat", KEEP), hard_to_see=("dark",))
+    lines = CorrectionPlan((unsure, clean, clean, left, dark, soft, kept_dark)).describe().splitlines()
+    assert lines[-2:] == [
+        "3 of the images that stay are more likely foreign than not, 1 of them undecided; "
+        "--foreign 0.5 (min_foreign=0.5) leaves them out",
+        "2 of the 3 images left out as foreign are dark or blurred; look at them first",
+    ]
+    assert (
+        CorrectionPlan((clean,))
+        .describe()
+        .splitlines()[-1]
+        .startswith("1 of the images that stay are more likely foreign than not; --foreign 0.5")
+    )
+    plain = CorrectionPlan((replace(left, likely_foreign=True), kept_dark)).describe()
+    assert "more likely foreign" not in plain and "look at them" not in plain
+
+
 def test_a_description_is_short_and_harmless() -> None:
-    many = CorrectionPlan(tuple(image(f"c{number:02}", "x", RELABEL) for number in range(SHOWN + 3)))
+    many = CorrectionPlan(tuple(image(f"c{number:03}", "x", RELABEL) for number in range(SHOWN + 3)))
     assert "  ... and 3 other pairs" in many.describe().splitlines()
     hostile = CorrectionPlan((image("bad\x1b[31m", "", LEAVE_OUT), image("y" * 99, "", LEAVE_OUT)))
     assert hostile.describe().endswith(f"their images: bad\N{REPLACEMENT CHARACTER}[31m, {'y' * 60}")

@@ -41,6 +41,28 @@ def test_the_library_loads_it(tmp_path: Path) -> None:
     assert np.array_equal(np.asarray(loaded[place]["image"]), original)
 
 
+def test_the_library_reads_labels_as_classes(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    table = audited_folder(tmp_path / "set", 24)
+    names = ("plain", 'say "no"', "back\\slash", "日本語 \U0001f41f", "tab\there", "no", "1", "")
+    labels = tuple(names[at % len(names)] for at in range(24))
+    table = replace(table, label=labels, verdict=("clean",) * 24)
+    write(tmp_path / "out", table, tmp_path / "set")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))["train"]
+    kind = loaded.features["label"]
+    assert isinstance(kind, datasets.ClassLabel) and kind.names == sorted({*names} - {""})
+    found = ["" if number is None else kind.int2str(number) for number in loaded["label"]]
+    assert dict(zip(loaded["id"], found, strict=True)) == dict(zip(table.id, labels, strict=True))
+    assert loaded.features["foreign_score"].dtype == "float64" and loaded.features["verdict"].dtype == "string"
+
+
+def test_numbers_for_labels_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "metadata.jsonl"
+    file.write_text('{"id": "a", "label": 3}\n')
+    with pytest.raises(DataError, match="numbers for labels; write the names of the classes"):
+        read(file)
+
+
 def test_decisions_and_groups_of_copies_are_part_of_it(tmp_path: Path) -> None:
     table = audited_folder(tmp_path / "set", 20)
     readable = next(at for at, verdict in enumerate(table.verdict) if verdict != "unreadable")

@@ -12,7 +12,7 @@ from typing import Any
 
 from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read_decisions, read_not_copies
 from lond.audit.correct.link_tree import locate, write_link_tree
-from lond.audit.correct.plan import Action, CorrectionPlan, PlannedImage, Reason
+from lond.audit.correct.plan import LIKELY, Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import AuditTable
 from lond.data.read.tables import CONFIRMED, CORRECTED
 from lond.errors import ConfigError, DataError
@@ -33,6 +33,9 @@ __all__ = [
 
 CALLED_FOREIGN = 0.65
 """Chance to be foreign from which on an audit calls an image so."""
+
+HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
+"""Oddities of pictures that may look foreign only because there is little to see."""
 
 UNDECIDED = {
     Verdict.FOREIGN: Reason.UNSURE_FOREIGN,
@@ -110,7 +113,7 @@ def plan_corrections(
         if decision is None and row["id"] in settled:
             images.append(_image(row, Action.KEEP, Reason.CONFLICT_SETTLED))
         else:
-            images.append(_by_rules(row, rules) if decision is None else _by_person(row, decision))
+            images.append(_with_doubts(row, rules) if decision is None else _by_person(row, decision))
     return CorrectionPlan(_without_copies(table, images, decisions) if drop_copies else tuple(images))
 
 
@@ -265,6 +268,14 @@ def decided_before(table: AuditTable) -> dict[str, ReviewDecision]:
         if choice is not None and (label or choice != Choice.RELABEL):
             found[name] = ReviewDecision(choice, label, verdict, label)
     return found
+
+
+def _with_doubts(row: dict[str, Any], rules: _Rules) -> PlannedImage:
+    """Return the image planned by the rules, with what a person should know about it."""
+    judged = row["verdict"] in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
+    likely = judged and rules.drop_foreign and _perhaps_foreign(row) >= LIKELY
+    unseen = tuple(name for name in row["quality"] if name in HARD_TO_SEE)
+    return replace(_by_rules(row, rules), likely_foreign=likely, hard_to_see=unseen)
 
 
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:

@@ -6,8 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-SHOWN = 20
+SHOWN = 40
 """Most changes of label that a description lists."""
+
+
+LIKELY = 0.5
+"""Chance from which on an image is more likely foreign than not."""
 
 
 class Action(StrEnum):
@@ -52,6 +56,9 @@ FOREIGN_REASONS = frozenset({
 })  # fmt: skip
 """Reasons for leaving out an image that is, or may be, foreign."""
 
+UNDECIDED_REASONS = frozenset({Reason.UNSURE_FOREIGN, Reason.UNSURE_MISLABELLED, Reason.UNLABELLED})
+"""Reasons of images about which the audit is not sure enough."""
+
 CONFIRMING = frozenset({
     Reason.PERSON_RELABELLED,
     Reason.PERSON_KEPT,
@@ -73,6 +80,10 @@ class PlannedImage:
     reason: Reason
     detail: str = ""
     """What fills the gap in the words of the reason, if they have one."""
+    likely_foreign: bool = False
+    """Whether it is more likely foreign than not, though not surely enough to be left out; nobody decided on it."""
+    hard_to_see: tuple[str, ...] = ()
+    """What makes it hard to judge by its looks, such as "dark"; empty if a person decided on it."""
 
     @property
     def why(self) -> str:
@@ -127,7 +138,10 @@ class CorrectionPlan:
     @property
     def foreign_left_out(self) -> int:
         """Number of images that are left out because they are, or may be, foreign."""
-        return sum(image.action == Action.LEAVE_OUT and image.reason in FOREIGN_REASONS for image in self.images)
+        return len(self._left_out_as_foreign())
+
+    def _left_out_as_foreign(self) -> list[PlannedImage]:
+        return [image for image in self.images if image.action == Action.LEAVE_OUT and image.reason in FOREIGN_REASONS]
 
     def describe(self) -> str:
         """Return a summary for a person to read before anything is written."""
@@ -137,17 +151,39 @@ class CorrectionPlan:
             f"{counts[Action.LEAVE_OUT]} are left out"
         ]
         lines += [f"  {action:<9} {count:>8}  {why}" for (action, why), count in self.reasons().items()]
-        changes = self.changes()
-        if changes:
-            lines.append("labels that change:")
-            shown = list(changes.items())[:SHOWN]
-            lines += [f"  {count:>8}  {_name(old)} -> {_name(new)}" for (old, new), count in shown]
-            if len(changes) > SHOWN:
-                lines.append(f"  ... and {len(changes) - SHOWN} other pairs")
+        lines += [*self._doubts(), *self._changed_labels()]
         lost = self.lost_classes()
         if lost:
             lines.append(f"classes that lose all their images: {', '.join(_name(name) for name in lost)}")
         return "\n".join(lines)
+
+    def _doubts(self) -> list[str]:
+        """Return one line on foreign images that stay, and one on images left out that are hard to judge."""
+        lines = []
+        likely = [image for image in self.kept if image.likely_foreign]
+        undecided = sum(image.reason in UNDECIDED_REASONS for image in likely)
+        if likely:
+            open_ones = f", {undecided} of them undecided" if undecided else ""
+            lines.append(
+                f"{len(likely)} of the images that stay are more likely foreign than not{open_ones}; "
+                f"--foreign {LIKELY:g} (min_foreign={LIKELY:g}) leaves them out"
+            )
+        unseen = [image for image in self._left_out_as_foreign() if image.hard_to_see]
+        if unseen:
+            kinds = " or ".join(dict.fromkeys(kind for image in unseen for kind in image.hard_to_see))
+            lines.append(
+                f"{len(unseen)} of the {self.foreign_left_out} images left out as foreign are {kinds}; "
+                "look at them first"
+            )
+        return lines
+
+    def _changed_labels(self) -> list[str]:
+        changes = self.changes()
+        if not changes:
+            return []
+        lines = [f"  {count:>8}  {_name(old)} -> {_name(new)}" for (old, new), count in list(changes.items())[:SHOWN]]
+        more = [f"  ... and {len(changes) - SHOWN} other pairs"] if len(changes) > SHOWN else []
+        return ["labels that change:", *lines, *more]
 
 
 def _name(label: str) -> str:

@@ -44,7 +44,7 @@ class Format:
 FORMATS = {
     "datalab": Format(datalab.write, datalab.read),
     "fiftyone": Format(fiftyone.write, fiftyone.read),
-    "huggingface": Format(huggingface.write, huggingface.read, whole=False),
+    "huggingface": Format(huggingface.write, huggingface.read, whole=False, next_step=huggingface.COLUMNS),
     "label-studio": Format(
         label_studio.write, label_studio.read, chosen=True, whole=False, next_step=label_studio.SET_UP
     ),

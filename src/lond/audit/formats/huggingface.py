@@ -17,6 +17,15 @@ from lond.io.csv_files import printable
 TEXTS = ("id", "label", "verdict", "suggested_label", "copy", "copy_group", "decided")
 """Columns of text of the metadata."""
 
+NUMBERS = ("confidence", "wrong_score", "foreign_score")
+"""Columns of numbers of the metadata."""
+
+COLUMNS = (
+    "label holds the given label, suggested_label the label that the audit suggests or a person decided, and verdict "
+    'what is wrong; load_dataset("FOLDER") reads label as a ClassLabel, load_dataset("imagefolder", ...) as text'
+)
+"""Which column holds which label, for a person who exports."""
+
 CARD, METADATA, PICTURES = "README.md", "metadata.jsonl", "train"
 
 _CARD = """---
@@ -27,11 +36,14 @@ configs:
   data_files:
   - split: train
     path: train/**
+  features:
+{features}
 ---
 
 # Images with an audit of their labels
 
-`label` is the given label. `verdict`, `suggested_label`, `confidence`, `wrong_score`, `foreign_score`, `copy`,
+`label` is the given label, empty for images without one.
+`verdict`, `suggested_label`, `confidence`, `wrong_score`, `foreign_score`, `copy`,
 `copy_group` and `quality` are what an audit says about it; `id` names the image in the audit's table. Where `decided`
 is not empty, a person decided, and `verdict` and `suggested_label` follow that decision.
 """
@@ -40,7 +52,8 @@ is not empty, a person decided, and `verdict` and `suggested_label` follow that 
 def write(folder: Path, table: AuditTable, root: Path | None = None) -> list[Path]:
     """Write a card, and the readable pictures with ``metadata.jsonl`` below ``train``.
 
-    ``datasets.load_dataset("imagefolder", data_dir=folder)`` loads it, ``hf upload`` puts it on the hub. Pictures get
+    ``datasets.load_dataset(folder)`` loads it, with the given label as a ``ClassLabel``; ``hf upload`` puts it on the
+    hub. With ``load_dataset("imagefolder", data_dir=folder)`` the card is not read, and labels are text. Pictures get
     numbers for names, since those of an unknown set may be unfit for either.
 
     Raises:
@@ -57,7 +70,7 @@ def write(folder: Path, table: AuditTable, root: Path | None = None) -> list[Pat
         shutil.copyfile(source, pictures / name)
         lines.append(json.dumps(_entry(name, row), ensure_ascii=False))
     write_atomically(pictures / METADATA, "".join(f"{line}\n" for line in lines))
-    write_atomically(folder / CARD, _CARD)
+    write_atomically(folder / CARD, _CARD.format(features=_features(table)))
     return [folder / CARD, pictures / METADATA]
 
 
@@ -70,13 +83,39 @@ def read(path: Path) -> dict[str, str | None]:
     file = path / PICTURES / METADATA if path.is_dir() else path
     try:
         entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-        return {entry["id"]: entry["label"] for entry in entries}
+        labels = {entry["id"]: entry["label"] for entry in entries}
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(f"{file} is no metadata of an exported audit: {error!r}") from error
+    if any(isinstance(label, int) for label in labels.values()):
+        raise DataError(
+            f"{file} has numbers for labels; write the names of the classes, as ClassLabel.int2str gives them"
+        )
+    return labels
 
 
 def _entry(name: str, row: dict[str, Any]) -> dict[str, Any]:
     texts = {key: printable(row[key]) for key in TEXTS}
-    names = ("confidence", "wrong_score", "foreign_score")
-    numbers = {key: None if math.isnan(row[key]) else row[key] for key in names}
-    return {"file_name": name} | texts | numbers | {"quality": ", ".join(row["quality"])}
+    numbers = {key: None if math.isnan(row[key]) else row[key] for key in NUMBERS}
+    # An empty text is no class, and the library would refuse it.
+    label = {"label": texts["label"] or None}
+    return {"file_name": name} | texts | label | numbers | {"quality": ", ".join(row["quality"])}
+
+
+def _features(table: AuditTable) -> str:
+    """Return the types of all columns as YAML."""
+    kinds = {"image": "image"} | dict.fromkeys(TEXTS, "string") | dict.fromkeys(NUMBERS, "float64")
+    lines = []
+    for name, kind in {**kinds, "quality": "string"}.items():
+        lines += [f"  - name: {name}", f"    dtype: {kind}"]
+        if name == "label":
+            names = sorted({printable(label) for label in table.label} - {""})
+            lines[-1] = "    dtype:"
+            lines += ["      class_label:", "        names:"]
+            lines += [f'          "{at}": {_quoted(label)}' for at, label in enumerate(names)]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """Return a text in the double quotes of YAML."""
+    signs = (sign if sign.isprintable() and sign not in '"\\' else f"\\U{ord(sign):08x}" for sign in text)
+    return f'"{"".join(signs)}"'
