@@ -95,14 +95,14 @@ def caption(seen: Any, place: int) -> str:
 def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
     page = seen.page
     page.evaluate("document.querySelector('#move-on').checked = false")
-    assert caption(seen, 3) == "cat → dog 90 % ▲ label wrong 92 %"
+    assert caption(seen, 3) == "cat → dog 90 % ▲ or cat 5 %"
     seen.choose(2)
     for key, line, in_panel in (
         ("f", "cat → foreign ▲ audit: dog 90 %", "cat → foreign"),
         ("g", "cat ▲ audit: dog 90 %", "cat"),
         ("r", "cat ▲ audit: dog 90 %", "cat"),
-        ("s", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
-        ("c", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+        ("s", "cat → dog 90 % ▲ or cat 5 %", "cat → dog 90.0 %"),
+        ("c", "cat → dog 90 % ▲ or cat 5 %", "cat → dog 90.0 %"),
     ):
         page.keyboard.press(key)
         assert caption(seen, 3) == line, key
@@ -110,15 +110,15 @@ def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
         assert page.get_attribute(".tile.current .main", "title").split("\n")[0] == line.split(" ▲")[0].split(" 9")[0]
     for label, line in (
         ("frog", "cat → frog ▲ audit: dog 90 %"),
-        ("dog", "cat → dog 90 % ▲ label wrong 92 %"),
+        ("dog", "cat → dog 90 % ▲ or cat 5 %"),
     ):
         page.select_option("#relabel", label=label)
         assert caption(seen, 3) == line
-    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
     seen.choose(0)
     page.keyboard.press("f")
-    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
     assert page.locator('.tile[aria-posinset="1"] .from').inner_text() == "cat"
     page.keyboard.press("u")
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
@@ -139,7 +139,7 @@ def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> No
     seen.page.click("#open-bulk")
     # By the chance of the answer, not by that of a suggestion that is not taken.
     seen.page.fill("#bulk-sureness", "50")
-    assert "2 suggestions will be accepted: 2 mislabelled. Of them 1 as foreign, which is" in seen.text("#bulk-text")
+    assert "2 suggestions will be accepted: 1 mislabelled, 1 unsure. Of them 1 as foreign" in seen.text("#bulk-text")
     seen.page.click("#bulk-accept")
     said = ["marked foreign", "undecided", "accepted: dog"]
     assert [words in label for words, label in zip(said, seen.tiles(), strict=True)] == [True] * 3
@@ -155,6 +155,37 @@ def test_a_doubtful_verdict_is_not_told_as_a_fact(seen: Any) -> None:
     assert seen.page.locator('#detail [data-action="foreign"]').is_visible()
     seen.choose(2)
     assert "seems to belong to another class" in seen.text("#detail .verdict")
+
+
+def test_what_another_answer_contradicts_is_counted_as_unsure(seen: Any) -> None:
+    page = seen.page
+    chips = {chip.inner_text().split()[1]: chip.inner_text().split()[-1] for chip in page.locator("#chips .chip").all()}
+    assert (chips["mislabelled"], chips["unsure"]) == ("1", "2")
+    assert "foreign or the given label is likelier" in page.get_attribute("#unsure-chip", "title")
+    page.hover("#progress-text .term")
+    assert "1 mislabelled + 2 unsure" in seen.text("#explanation")
+    page.click("#unsure-chip")
+    assert [label.split(", ")[1] for label in seen.tiles()] == ["mislabelled"]
+    page.click("#reset")
+    page.select_option("#group", "verdict")
+    assert set(page.locator(".heading b").all_inner_texts()) == {"unsure", "mislabelled"}
+    assert [label.split(", ")[1] for label in seen.tiles()] == ["unsure", "unsure", "mislabelled"]
+
+
+def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any) -> None:
+    page = seen.page
+    page.click("#tab-overview")
+    card = '.card[data-verdict="mislabelled"]'
+    assert seen.text(f"{card} .card-number") == "3" and seen.text(f"{card} .card-unsure") == "2 of them unsure"
+    assert page.locator(".card-unsure").count() == 1
+    page.click(card)
+    assert seen.text("#shown") == "All 3 images" and "Called mislabelled" in seen.text("#called-chip")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.is_visible("#called-chip")
+    page.click("#chips .chip >> nth=0")
+    assert seen.text("#shown") == "1 of 3 images" and not page.is_visible("#called-chip")
+    assert [row["verdict"] for row in seen.download()[1]] == ["mislabelled"] * 3
 
 
 @pytest.mark.parametrize("height", [900, 757, 600])

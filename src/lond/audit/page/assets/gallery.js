@@ -90,9 +90,12 @@ function addHeading(block) {
   return heading;
 }
 
+// The verdict, where it is not what is likeliest with its contradiction.
+const kindInWords = (row) => (isUnsure(row) ? `${UNSURE_NAME}, called ${verdictOf(row)}` : verdictOf(row));
+
 function tileLabel(row) {
   const [from, to] = likeliestChange(row);
-  const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
+  const parts = [fileName(row), kindInWords(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
   parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
@@ -127,14 +130,14 @@ function captionLines(row) {
   return [
     make("span", { class: "labels", dir: "auto" },
       make("bdi", { class: to ? (isStruckOut(row) ? "from" : "") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
-    make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
+    make("span", { class: "facts" }, markOf(kindOf(row)), make("span", { text: fact }),
       make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))];
 }
 
 function tipOf(row) {
   const [from, to] = change(row);
   const chances = isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
-  return [to ? `${from} → ${to}` : from, verdictOf(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
+  return [to ? `${from} → ${to}` : from, kindInWords(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
 }
 
 function makeTile(place) {

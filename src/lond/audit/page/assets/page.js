@@ -58,8 +58,8 @@ function tallyOfDecisions() {
 
 // The doubts by verdict, so that their number can be checked against the filters.
 function sumOfDoubts() {
-  const parts = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]).map((code) => `${number.format(counts[code])} ${verdictNames[code]}`);
-  if (unsureCount) parts.push(`${number.format(unsureCount)} unsure (called clean below ${percent(UNSURE_BELOW)})`);
+  const parts = verdictsInOrder.filter((code) => isDoubt[code] && kindCounts[code]).map((code) => `${number.format(kindCounts[code])} ${verdictNames[code]}`);
+  if (kindCounts[UNSURE]) parts.push(`${number.format(kindCounts[UNSURE])} ${UNSURE_NAME}`);
   if (decidedBeforeOnly) parts.push(`${number.format(decidedBeforeOnly)} decided before`);
   return parts.join(" + ");
 }
@@ -151,10 +151,10 @@ function highestP(rows) {
 
 function describeBulk() {
   const rows = bulkFound = bulkRows();
-  const tally = verdictsInOrder.map((code) => [code, rows.filter((row) => verdict[row] === code).length]).filter(([, n]) => n);
+  const tally = [...verdictsInOrder, UNSURE].map((code) => [code, rows.filter((row) => kinds[row] === code).length]).filter(([, n]) => n);
   const others = otherwise(rows);
   $("bulk-text").textContent = rows.length
-    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
+    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${kindNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
     : "No undecided image reaches this value.";
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
