@@ -188,6 +188,28 @@ def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any
     assert [row["verdict"] for row in seen.download()[1]] == ["mislabelled"] * 3
 
 
+def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    table = replace(page.table, quality=(("dark",), ("grey",), ("blurred", "grey")))
+    seen = visit(written(tmp_path, replace(page, table=table)))
+    seen.page.click("#open-bulk")
+    seen.page.fill("#bulk-sureness", "50")
+    assert "No other undecided image reaches this value. Left out: 2 images called mislabelled" in seen.text("#bulk-text")
+    assert seen.page.is_disabled("#bulk-accept")
+    seen.page.fill("#bulk-sureness", "30")
+    assert seen.text("#bulk-text").startswith("1 suggestion will be accepted: 1 unsure.")
+    seen.page.check("#bulk-hard")
+    assert "Left out" not in seen.text("#bulk-text") and seen.text("#bulk-accept") == "Accept 3"
+    seen.page.click("#bulk-cancel")
+    seen.page.click("#open-bulk")
+    assert not seen.page.is_checked("#bulk-hard")
+    seen.page.click("#bulk-accept")
+    assert sum("undecided" in label for label in seen.tiles()) == 2
+    seen.page.click("#open-bulk")
+    seen.page.fill("#bulk-sureness", "99")
+    assert not seen.page.is_visible("#bulk-hard-field")
+
+
 @pytest.mark.parametrize("height", [900, 757, 600])
 def test_only_list_and_panel_scroll(visit: Any, usual: Path, height: int) -> None:
     seen = visit(usual, viewport={"width": 1440, "height": height})

@@ -10,7 +10,7 @@ const WORDS = {
   "chance foreign": "The chance that the image belongs to no class.",
   "wrong score": "The chance that the label is wrong, though the image belongs to a class.",
   "foreign score": "The chance that the image belongs to no class. Larger is more foreign.",
-  order: "The least sure verdicts come first, whatever they say: they are wrong most often, and a decision on them teaches most when the set is judged again. Images that you decided on before come last.",
+  order: "The least sure verdicts come first, whatever they say: they are wrong most often, and a decision on them teaches most when the set is judged again. Dark, bright, blurred or uniform pictures called mislabelled or foreign count as no surer than 50 %. Images that you decided on before come last.",
   known: "Images that belong to one of the classes, whatever their label says.",
   doubts: "Images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %. You may decide on any other image as well.",
   unsure: `Shown as unsure, whatever the verdict in audit.csv: called mislabelled or clean, but foreign or the given label is likelier, or called clean with a confidence below ${percent(UNSURE_BELOW)}.${FOREIGN_FROM < 1 ? ` An image is called foreign only from ${percent(FOREIGN_FROM)} on.` : ""}`,

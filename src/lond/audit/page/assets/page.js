@@ -138,10 +138,14 @@ function runKey(event) {
 
 let bulkFound = [];
 
+// The images to accept, and how many of those that reach the chance are hard to see.
 function bulkRows() {
   settleFilters();
   const least = Number($("bulk-sureness").value) / 100;
-  return state.view.filter((row) => !decisions[row] && chanceOfYes(row) >= least && canAccept(row));
+  const found = state.view.filter((row) => !decisions[row] && chanceOfYes(row) >= least && canAccept(row));
+  const hard = found.filter(isHardToSee).length;
+  $("bulk-hard-field").hidden = !hard;
+  return [$("bulk-hard").checked ? found : found.filter((row) => !isHardToSee(row)), hard];
 }
 
 function highestP(rows) {
@@ -150,12 +154,14 @@ function highestP(rows) {
 }
 
 function describeBulk() {
-  const rows = bulkFound = bulkRows();
+  const [rows, hard] = bulkRows();
+  bulkFound = rows;
   const tally = [...verdictsInOrder, UNSURE].map((code) => [code, rows.filter((row) => kinds[row] === code).length]).filter(([, n]) => n);
   const others = otherwise(rows);
   $("bulk-text").textContent = rows.length
     ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${kindNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
-    : "No undecided image reaches this value.";
+    : `No ${hard ? "other " : ""}undecided image reaches this value.`;
+  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred or uniform. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
@@ -178,8 +184,9 @@ function setUpDialogs() {
   $("key-list").append(...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split("  ").map((key) => make("kbd", { text: key }))), make("dd", { text })]));
   $("open-help").addEventListener("click", () => $("help").showModal());
   $("open-decisions").addEventListener("click", () => $("decisions").showModal());
-  $("open-bulk").addEventListener("click", () => { describeBulk(); $("bulk").showModal(); });
+  $("open-bulk").addEventListener("click", () => { $("bulk-hard").checked = false; describeBulk(); $("bulk").showModal(); });
   $("bulk-sureness").addEventListener("input", describeBulk);
+  $("bulk-hard").addEventListener("change", describeBulk);
   for (const signal of ["view", "decided"]) on(signal, () => { if ($("bulk").open) describeBulk(); });
   $("bulk-cancel").addEventListener("click", () => $("bulk").close());
   $("bulk-accept").addEventListener("click", () => {
