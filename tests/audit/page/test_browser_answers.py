@@ -267,6 +267,31 @@ def test_no_answer_is_cut_off(visit: Any, tmp_path: Path, width: int, height: in
             seen.page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("width", [420, 375])
+def test_narrow_cards_wrap_the_word_that_decides(visit: Any, tmp_path: Path, width: int) -> None:
+    table = replace(torn().table, suggested_label=("sailing boat",) * 3)
+    path = written(tmp_path, replace(torn(), table=table, class_names=(*CLASSES, "sailing boat")))
+    seen = visit(path, viewport={"width": width, "height": 800})
+    cut = """(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+        .map((one) => one.textContent)"""
+    words = seen.page.locator(".tile .to, .tile .labels, .tile .facts span:nth-child(2), .tile .caption")
+    assert words.count() > 9 and words.evaluate_all(cut) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 600), (420, 800)])
+def test_small_windows_fold_the_filters_away_and_show_a_whole_row(
+    visit: Any, usual: Path, width: int, height: int
+) -> None:
+    seen = visit(usual, viewport={"width": width, "height": height})
+    assert not seen.page.is_visible("#chips")
+    tile = seen.page.locator('.tile[aria-posinset="1"]').bounding_box()
+    assert tile["y"] + tile["height"] <= height
+    seen.page.click("#filters summary")
+    assert seen.page.is_visible("#chips")
+    seen.page.set_viewport_size({"width": 1280, "height": 800})
+    assert seen.page.is_visible("#chips") and not seen.page.is_visible("#filters summary")
+
+
 def test_a_button_decides_as_its_key_does_and_only_taking_back_takes_back(seen: Any) -> None:
     current = "document.querySelector('.tile.current').getAttribute('aria-posinset')"
     for way in ("click", "key"):

@@ -4,12 +4,15 @@ const gallery = $("gallery");
 const board = $("canvas");
 const GAP = 10;
 const HEADING = 44;
+// Heights of what stands below a picture; on narrow cards words wrap to further lines.
 const CAPTION = 78;
+const TALL_CAPTION = 122;
+const NARROW_CARD = 160;
 // What messages at the bottom of the window cover; the current image stays above it.
 const MESSAGE = 64;
 const tiles = new Map();
 const headings = new Map();
-let layout = { columns: 1, side: 120, blocks: [], height: 0 };
+let layout = { columns: 1, side: 120, caption: CAPTION, blocks: [], height: 0 };
 let placeOfRow = new Int32Array(N).fill(NONE);
 
 function measure() {
@@ -17,15 +20,17 @@ function measure() {
   const wanted = width < 420 ? 124 : 168;
   const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
   const side = Math.floor((width + GAP) / columnsThatFit - GAP);
+  const caption = side < NARROW_CARD ? TALL_CAPTION : CAPTION;
   let y = GAP;
   const blocks = state.groups.map((group) => {
     const block = { ...group, top: y, y: y + (group.title ? HEADING : 0) };
-    y = block.y + Math.ceil(group.count / columnsThatFit) * (side + CAPTION + GAP) + (group.title ? 6 : 0);
+    y = block.y + Math.ceil(group.count / columnsThatFit) * (side + caption + GAP) + (group.title ? 6 : 0);
     return block;
   });
-  layout = { columns: columnsThatFit, side, blocks, height: y };
+  layout = { columns: columnsThatFit, side, caption, blocks, height: y };
   board.style.height = `${y + MESSAGE}px`;
-  board.style.setProperty("--caption", `${CAPTION}px`);
+  board.style.setProperty("--caption", `${caption}px`);
+  board.classList.toggle("narrow-cards", side < NARROW_CARD);
 }
 
 function blockAt(place) {
@@ -44,7 +49,7 @@ function cornerOf(place) {
   const within = place - block.start;
   return {
     x: GAP + (within % layout.columns) * (layout.side + GAP),
-    y: block.y + Math.floor(within / layout.columns) * (layout.side + CAPTION + GAP),
+    y: block.y + Math.floor(within / layout.columns) * (layout.side + layout.caption + GAP),
   };
 }
 
@@ -54,7 +59,7 @@ function renderGallery() {
   const to = gallery.scrollTop + gallery.clientHeight + 300;
   const wanted = new Set();
   const wantedHeadings = new Set();
-  const step = layout.side + CAPTION + GAP;
+  const step = layout.side + layout.caption + GAP;
   for (const block of layout.blocks) {
     const lines = Math.ceil(block.count / layout.columns);
     if (block.y + lines * step < from) continue;
@@ -145,7 +150,7 @@ function makeTile(place) {
   const corner = cornerOf(place);
   const tile = make("div", { class: "tile", role: "listitem", "aria-posinset": place + 1, "aria-setsize": state.view.length });
   tile.style.width = `${layout.side}px`;
-  tile.style.height = `${layout.side + CAPTION}px`;
+  tile.style.height = `${layout.side + layout.caption}px`;
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const main = make("button", { class: "main", tabindex: "-1", onclick: (event) => clickTile(event, row) });
   // The button lies over the picture and its caption; its name says all that they show.
@@ -221,7 +226,7 @@ function focusCurrent() {
 
 function reveal(place) {
   const { y } = cornerOf(place);
-  const card = layout.side + CAPTION + GAP;
+  const card = layout.side + layout.caption + GAP;
   const bottom = y + card + Math.max(0, Math.min(MESSAGE, gallery.clientHeight - card - HEADING));
   const top = y - (placeIsFirstLine(place) ? HEADING : GAP);
   if (top < gallery.scrollTop) gallery.scrollTop = Math.max(0, top);
