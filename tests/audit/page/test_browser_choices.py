@@ -42,7 +42,7 @@ def seen(visit: Any, tmp_path: Path) -> Any:
 
 
 def test_an_unsure_clean_image_is_a_doubt_and_says_what_it_may_be(seen: Any) -> None:
-    assert seen.text("#shown") == "4 of 6 images" and seen.text("#progress-text") == "0 of 4 doubts decided"
+    assert seen.text("#shown") == "4 of 6 images: the doubts" and seen.text("#progress-text") == "0 of 4 doubts decided"
     assert seen.text("#unsure-chip .number") == "2"
     facts = [" ".join(seen.text(f'.tile[aria-posinset="{place}"] .facts').split()) for place in (1, 2)]
     assert facts == ["◐ unsure: or cat 30 %", "◐ unsure: or another label 50 %"]
@@ -54,7 +54,7 @@ def test_an_unsure_clean_image_is_a_doubt_and_says_what_it_may_be(seen: Any) -> 
     assert seen.text("#progress-text") == "1 of 4 doubts decided"
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.text("#shown") == "4 of 6 images"
+    assert seen.text("#shown") == "4 of 6 images: the doubts"
     seen.page.click("#unsure-chip")
     assert seen.text("#shown") == "2 of 6 images"
 

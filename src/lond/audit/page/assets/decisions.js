@@ -17,10 +17,7 @@ let keptBefore = 0;
 const DOUBTS = ["mislabelled", "foreign", "duplicate conflict"];
 const isDoubt = verdictNames.map((name) => DOUBTS.includes(name));
 const isListed = (row) => isDoubt[verdict[row]] || isUnsureClean[row] > 0;
-// What the progress counts: the doubts, and what was decided before, which may be no doubt any more.
-const isCounted = (row) => isListed(row) || decidedBefore(row) !== "";
-const decidedBeforeOnly = verdict.reduce((sum, _, row) => sum + (isCounted(row) && !isListed(row) ? 1 : 0), 0);
-const flagged = verdict.reduce((sum, _, row) => sum + (isCounted(row) ? 1 : 0), 0);
+const flagged = verdict.reduce((sum, _, row) => sum + (isListed(row) ? 1 : 0), 0);
 const DOUBTS_MEAN = "Doubts are the images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %.";
 const STORAGE_KEY = `lond-audit:${payload.key}`;
 let storageWorks = true;
@@ -112,7 +109,7 @@ function put(row, { code, to, alone, grouped = 0 }) {
   const change = isDecided(row) - before;
   decided += change;
   keptBefore += isKept(row) - wasKept;
-  if (isCounted(row)) decidedFlagged += change;
+  if (isListed(row)) decidedFlagged += change;
 }
 
 const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row], grouped: withGroup[row] });

@@ -86,6 +86,7 @@ function inOrder(found, groups) {
   return found.sort((a, b) => groups[a] - groups[b] || (first[a] === first[b] ? equal(a, b) : first[a] - first[b]));
 }
 
+const ONLY_DOUBTS = "(doubts)";
 // What the folded filters say of themselves; the doubts, with which the page begins, are not counted as set by the person.
 function activeFilters() {
   const isStart = START.unsure === filter.unsure && START.verdicts.size === filter.verdicts.size && [...START.verdicts].every((code) => filter.verdicts.has(code));
@@ -116,8 +117,9 @@ function refresh() {
     if (last && groups[found[at]] === last.key) last.count += 1;
     else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
   }
-  $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
-  $("filters-active").textContent = activeFilters();
+  const active = $("filters-active").textContent = activeFilters();
+  const which = active === ONLY_DOUBTS ? ": the doubts" : "";
+  $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}${which}`;
   $("open-bulk").disabled = !found.length;
   keepView();
   emit("view");

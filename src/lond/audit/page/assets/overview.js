@@ -178,7 +178,7 @@ function aboutLines() {
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
     "The bold line of a card is the likeliest answer, or your decision once you have made one. The line below it is the next likeliest answer. Every percentage is the chance of the words before it. Where the likeliest answer is not the verdict's, the card says unsure, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
-    `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them${hasDecidedBefore ? ", together with all that you decided before" : ""}. You may decide on any other image as well.`,
+    `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
     "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",
     ...(hasDecidedBefore ? ["This is a second look: decisions that you had made before are kept and marked, and the other images were judged again with what they taught."] : []),
     "To judge again with your decisions, download them and run lond audit with --decisions decisions.csv.",

@@ -49,7 +49,7 @@ function setUpTabs() {
 }
 
 // How many images got which answer, by what becomes of them; together they are all decided images.
-const TALLY_WORDS = ["only said not to be a copy", "took the suggestion", "not sure (left as is)", "given another label", "foreign", "label kept"];
+const TALLY_WORDS = ["marked not a copy", "changed as suggested", "marked not sure (left as is)", "given another label", "marked foreign", "kept as labelled"];
 function tallyOfDecisions() {
   const tally = new Uint32Array(CODES.length);
   for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[outcomeOf(row, decisions[row])] += 1;
@@ -60,7 +60,6 @@ function tallyOfDecisions() {
 function sumOfDoubts() {
   const parts = verdictsInOrder.filter((code) => isDoubt[code] && kindCounts[code]).map((code) => `${number.format(kindCounts[code])} ${verdictNames[code]}`);
   if (kindCounts[UNSURE]) parts.push(`${number.format(kindCounts[UNSURE])} ${UNSURE_NAME}`);
-  if (decidedBeforeOnly) parts.push(`${number.format(decidedBeforeOnly)} decided before`);
   return parts.join(" + ");
 }
 const progressTerm = term("", "doubts");
@@ -73,7 +72,7 @@ function showProgress() {
   if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
   $("progress-before").hidden = !hasDecidedBefore;
-  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
+  $("progress-before").textContent = hasDecidedBefore ? `in all ${number.format(keptBefore)} kept, ${number.format(decided - keptBefore)} new` : "";
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
@@ -235,8 +234,8 @@ function start() {
   $("title").textContent = show(payload.title, 200);
   const before = hasDecidedBefore ? " · second look" : "";
   $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}${before}`;
-  // Only narrow screens can fold the filters away.
-  const narrow = window.matchMedia("(max-width: 760px)");
+  // Only small windows can fold the filters away; the style sheet has the same limits.
+  const narrow = window.matchMedia("(max-width: 1000px), (max-height: 640px)");
   const fold = () => { $("filters").open = !narrow.matches; };
   fold();
   narrow.addEventListener("change", fold);
