@@ -194,7 +194,8 @@ def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Pat
     seen = visit(written(tmp_path, replace(page, table=table)))
     seen.page.click("#open-bulk")
     seen.page.fill("#bulk-sureness", "50")
-    assert "No other undecided image reaches this value. Left out: 2 images called mislabelled" in seen.text("#bulk-text")
+    words = "No other undecided image reaches this value. Left out: 2 images called mislabelled"
+    assert words in seen.text("#bulk-text")
     assert seen.page.is_disabled("#bulk-accept")
     seen.page.fill("#bulk-sureness", "30")
     assert seen.text("#bulk-text").startswith("1 suggestion will be accepted: 1 unsure.")
@@ -272,7 +273,8 @@ def test_narrow_cards_wrap_the_word_that_decides(visit: Any, tmp_path: Path, wid
     table = replace(torn().table, suggested_label=("sailing boat",) * 3)
     path = written(tmp_path, replace(torn(), table=table, class_names=(*CLASSES, "sailing boat")))
     seen = visit(path, viewport={"width": width, "height": 800})
-    cut = """(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+    cut = """(all) => all.filter((one) =>
+        one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
         .map((one) => one.textContent)"""
     words = seen.page.locator(".tile .to, .tile .labels, .tile .facts span:nth-child(2), .tile .caption")
     assert words.count() > 9 and words.evaluate_all(cut) == []

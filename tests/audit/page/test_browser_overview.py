@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_sentences_below_the_rates_stand_apart(visit: Any, tmp_path: Path) -> No
     parts = seen.page.locator(".rates, [data-differs], #second-rates")
     boxes = sorted((box["y"], box["y"] + box["height"]) for box in (part.bounding_box() for part in parts.all()))
     assert len(boxes) > 2
-    assert all(after[0] - before[1] >= 3 for before, after in zip(boxes, boxes[1:], strict=False))
+    assert all(after[0] - before[1] >= 3 for before, after in pairwise(boxes))
 
 
 def test_quality_is_listed_and_filtered_apart_from_verdicts(visit: Any, usual: Path) -> None:
