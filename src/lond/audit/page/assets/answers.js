@@ -46,6 +46,7 @@ const chanceOfChange = (row) => (isOverruled(row) || !isJudged(row) || !canAccep
 // Where the audit tells no chances, the verdict and how sure it is; null: there is no chance to tell.
 function told(row) {
   const words = styleOf(kindOf(row)).short ?? kindOf(row);
+  if (!Number.isFinite(chanceOfYes(row))) return [words, scores.sureness[row]];
   if (!isJudged(row) || !canAccept(row)) return [words, chancesOf(row) || isWithoutLabel(row) ? null : scores.sureness[row]];
   if (verdict[row] === CONFLICT || (isWithoutLabel(row) && !isContrary(row))) return [words, null];
   const second = secondOf(row);
