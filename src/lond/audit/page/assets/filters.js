@@ -163,7 +163,7 @@ function setFilter(changes, thenRefresh = true) {
   for (const chip of $("quality-chips").children) if (chip.dataset.bit) chip.setAttribute("aria-pressed", String((filter.quality & Number(chip.dataset.bit)) > 0));
   showRange();
   $("called-chip").hidden = filter.called === NONE;
-  $("called-chip").textContent = filter.called === NONE ? "" : `Called ${verdictNames[filter.called]}, also if unsure ✕`;
+  $("called-chip").textContent = filter.called === NONE ? "Called" : `Called ${verdictNames[filter.called]}, also if unsure ✕`;
   if (thenRefresh) refresh();
 }
 
