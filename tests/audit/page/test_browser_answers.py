@@ -95,14 +95,14 @@ def caption(seen: Any, place: int) -> str:
 def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
     page = seen.page
     page.evaluate("document.querySelector('#move-on').checked = false")
-    assert caption(seen, 3) == "cat → dog 90 % ▲ label wrong 92 %"
+    assert caption(seen, 3) == "cat → dog 90 % ▲ or cat 5 %"
     seen.choose(2)
     for key, line, in_panel in (
         ("f", "cat → foreign ▲ audit: dog 90 %", "cat → foreign"),
         ("g", "cat ▲ audit: dog 90 %", "cat"),
         ("r", "cat ▲ audit: dog 90 %", "cat"),
-        ("s", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
-        ("c", "cat → dog 90 % ▲ label wrong 92 %", "cat → dog 90.0 %"),
+        ("s", "cat → dog 90 % ▲ or cat 5 %", "cat → dog 90.0 %"),
+        ("c", "cat → dog 90 % ▲ or cat 5 %", "cat → dog 90.0 %"),
     ):
         page.keyboard.press(key)
         assert caption(seen, 3) == line, key
@@ -110,15 +110,15 @@ def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
         assert page.get_attribute(".tile.current .main", "title").split("\n")[0] == line.split(" ▲")[0].split(" 9")[0]
     for label, line in (
         ("frog", "cat → frog ▲ audit: dog 90 %"),
-        ("dog", "cat → dog 90 % ▲ label wrong 92 %"),
+        ("dog", "cat → dog 90 % ▲ or cat 5 %"),
     ):
         page.select_option("#relabel", label=label)
         assert caption(seen, 3) == line
-    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
     seen.choose(0)
     page.keyboard.press("f")
-    assert caption(seen, 1) == "cat → foreign 60 % ▲ or dog 11 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
     assert page.locator('.tile[aria-posinset="1"] .from').inner_text() == "cat"
     page.keyboard.press("u")
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
@@ -139,7 +139,7 @@ def test_accepting_many_takes_the_likeliest_answers_and_says_so(seen: Any) -> No
     seen.page.click("#open-bulk")
     # By the chance of the answer, not by that of a suggestion that is not taken.
     seen.page.fill("#bulk-sureness", "50")
-    assert "2 suggestions will be accepted: 2 mislabelled. Of them 1 as foreign, which is" in seen.text("#bulk-text")
+    assert "2 suggestions will be accepted: 1 mislabelled, 1 unsure. Of them 1 as foreign" in seen.text("#bulk-text")
     seen.page.click("#bulk-accept")
     said = ["marked foreign", "undecided", "accepted: dog"]
     assert [words in label for words, label in zip(said, seen.tiles(), strict=True)] == [True] * 3
@@ -155,6 +155,60 @@ def test_a_doubtful_verdict_is_not_told_as_a_fact(seen: Any) -> None:
     assert seen.page.locator('#detail [data-action="foreign"]').is_visible()
     seen.choose(2)
     assert "seems to belong to another class" in seen.text("#detail .verdict")
+
+
+def test_what_another_answer_contradicts_is_counted_as_unsure(seen: Any) -> None:
+    page = seen.page
+    chips = {chip.inner_text().split()[1]: chip.inner_text().split()[-1] for chip in page.locator("#chips .chip").all()}
+    assert (chips["mislabelled"], chips["unsure"]) == ("1", "2")
+    assert "foreign or the given label is likelier" in page.get_attribute("#unsure-chip", "title")
+    page.hover("#progress-text .term")
+    assert "1 mislabelled + 2 unsure" in seen.text("#explanation")
+    page.click("#unsure-chip")
+    assert [label.split(", ")[1] for label in seen.tiles()] == ["mislabelled"]
+    page.click("#reset")
+    page.select_option("#group", "verdict")
+    assert set(page.locator(".heading b").all_inner_texts()) == {"unsure", "mislabelled"}
+    assert [label.split(", ")[1] for label in seen.tiles()] == ["unsure", "unsure", "mislabelled"]
+
+
+def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any) -> None:
+    page = seen.page
+    page.click("#tab-overview")
+    card = '.card[data-verdict="mislabelled"]'
+    assert seen.text(f"{card} .card-number") == "3" and seen.text(f"{card} .card-unsure") == "2 of them unsure"
+    assert page.locator(".card-unsure").count() == 1
+    page.click(card)
+    assert seen.text("#shown") == "All 3 images" and "Called mislabelled" in seen.text("#called-chip")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.is_visible("#called-chip")
+    page.click("#chips .chip >> nth=0")
+    assert seen.text("#shown") == "1 of 3 images" and not page.is_visible("#called-chip")
+    assert [row["verdict"] for row in seen.download()[1]] == ["mislabelled"] * 3
+
+
+def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    table = replace(page.table, quality=(("dark",), ("grey",), ("blurred", "grey")))
+    seen = visit(written(tmp_path, replace(page, table=table)))
+    seen.page.click("#open-bulk")
+    seen.page.fill("#bulk-sureness", "50")
+    words = "No other undecided image reaches this value. Left out: 2 images called mislabelled"
+    assert words in seen.text("#bulk-text")
+    assert seen.page.is_disabled("#bulk-accept")
+    seen.page.fill("#bulk-sureness", "30")
+    assert seen.text("#bulk-text").startswith("1 suggestion will be accepted: 1 unsure.")
+    seen.page.check("#bulk-hard")
+    assert "Left out" not in seen.text("#bulk-text") and seen.text("#bulk-accept") == "Accept 3"
+    seen.page.click("#bulk-cancel")
+    seen.page.click("#open-bulk")
+    assert not seen.page.is_checked("#bulk-hard")
+    seen.page.click("#bulk-accept")
+    assert sum("undecided" in label for label in seen.tiles()) == 2
+    seen.page.click("#open-bulk")
+    seen.page.fill("#bulk-sureness", "99")
+    assert not seen.page.is_visible("#bulk-hard-field")
 
 
 @pytest.mark.parametrize("height", [900, 757, 600])
@@ -212,6 +266,32 @@ def test_no_answer_is_cut_off(visit: Any, tmp_path: Path, width: int, height: in
         assert set(answers.evaluate_all("(all) => all.map((one) => one.offsetHeight)")) == {48}
         if width < 760:
             seen.page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("width", [420, 375])
+def test_narrow_cards_wrap_the_word_that_decides(visit: Any, tmp_path: Path, width: int) -> None:
+    table = replace(torn().table, suggested_label=("sailing boat",) * 3)
+    path = written(tmp_path, replace(torn(), table=table, class_names=(*CLASSES, "sailing boat")))
+    seen = visit(path, viewport={"width": width, "height": 800})
+    cut = """(all) => all.filter((one) =>
+        one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1)
+        .map((one) => one.textContent)"""
+    words = seen.page.locator(".tile .to, .tile .labels, .tile .facts span:nth-child(2), .tile .caption")
+    assert words.count() > 9 and words.evaluate_all(cut) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 600), (420, 800)])
+def test_small_windows_fold_the_filters_away_and_show_a_whole_row(
+    visit: Any, usual: Path, width: int, height: int
+) -> None:
+    seen = visit(usual, viewport={"width": width, "height": height})
+    assert not seen.page.is_visible("#chips")
+    tile = seen.page.locator('.tile[aria-posinset="1"]').bounding_box()
+    assert tile["y"] + tile["height"] <= height
+    seen.page.click("#filters summary")
+    assert seen.page.is_visible("#chips")
+    seen.page.set_viewport_size({"width": 1280, "height": 800})
+    assert seen.page.is_visible("#chips") and not seen.page.is_visible("#filters summary")
 
 
 def test_a_button_decides_as_its_key_does_and_only_taking_back_takes_back(seen: Any) -> None:

@@ -42,18 +42,19 @@ def seen(visit: Any, tmp_path: Path) -> Any:
 
 
 def test_an_unsure_clean_image_is_a_doubt_and_says_what_it_may_be(seen: Any) -> None:
-    assert seen.text("#shown") == "4 of 6 images" and seen.text("#progress-text") == "0 of 4 doubts decided"
+    assert seen.text("#shown") == "4 of 6 images: the doubts" and seen.text("#progress-text") == "0 of 4 doubts decided"
     assert seen.text("#unsure-chip .number") == "2"
     facts = [" ".join(seen.text(f'.tile[aria-posinset="{place}"] .facts').split()) for place in (1, 2)]
-    assert facts == ["● label right 30 %", "● perhaps wrong 50 %"]
+    assert facts == ["◐ unsure: or cat 30 %", "◐ unsure: or another label 50 %"]
     seen.choose(0)
+    assert "unsure" in seen.text("#detail .verdict") and "Called clean because" in seen.text("#detail")
     assert "foreign is likelier" in seen.text("#detail .verdict") and "agrees" not in seen.text("#detail")
     assert " ".join(seen.text("#detail .big").split()) == "cat → foreign 63.0 %"
     seen.page.keyboard.press("g")
     assert seen.text("#progress-text") == "1 of 4 doubts decided"
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.text("#shown") == "4 of 6 images"
+    assert seen.text("#shown") == "4 of 6 images: the doubts"
     seen.page.click("#unsure-chip")
     assert seen.text("#shown") == "2 of 6 images"
 
@@ -81,11 +82,11 @@ def test_buttons_on_a_card_say_what_they_do(seen: Any) -> None:
         facts = " ".join(tile.locator(".facts").inner_text().split())
         found[label.split(", ")[1], facts] = [button.inner_text() for button in tile.locator(".quick button").all()]
     assert found == {
-        ("clean", "● label right 30 %"): ["foreign", "keep cat"],
-        ("clean", "● perhaps wrong 50 %"): ["keep cat", "other label"],
-        ("clean", "● label right 97 %"): ["keep cat", "other label"],
-        ("foreign", "■ foreign 80 %"): ["foreign", "other label"],
-        ("mislabelled", "▲ label wrong 75 %"): ["dog", "keep cat"],
+        ("unsure", "◐ unsure: or cat 30 %"): ["foreign", "keep cat"],
+        ("unsure", "◐ unsure: or another label 50 %"): ["keep cat", "other label"],
+        ("clean", "● or another label 2 %"): ["keep cat", "other label"],
+        ("foreign", "■ or another label 15 %"): ["foreign", "other label"],
+        ("mislabelled", "▲ or cat 15 %"): ["dog", "keep cat"],
         ("unreadable", "✕ unreadable –"): ["leave out", "not sure"],
     }
 
@@ -173,10 +174,11 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
     seen.page.select_option("#sort", "path")
     tiles = [f'.tile[aria-posinset="{place}"] .caption' for place in range(1, 7)]
     captions = [" ".join(seen.text(tile).split()) for tile in tiles]
-    alike, between = "cat → foreign 55 % ▲ or dog 20 %", "cat 52 % ▲ or dog 40 %"
+    alike, between = "cat → foreign 55 % ◐ unsure: or dog 20 %", "cat 52 % ◐ unsure: or dog 40 %"
+    sure = "cat → dog 70 % ▲ or another label 20 %"
     assert set(captions) == {
-        *(alike, between, "cat → dog 70 % ▲ label wrong 90 %", "cat → foreign ■ foreign 80 %"),
-        *("no label → dog 60 % ✚ unlabelled", "cat ● label right 90 %"),
+        *(alike, between, sure, "cat → foreign 80 % ■ or another label 10 %"),
+        *("no label → dog 60 % ✚ unlabelled", "cat 90 % ● or foreign 5 %"),
     }
     for caption, words in (
         (alike, "Foreign (55.0 %) is likelier than dog (20.0 %), but an image is called so only from 65 % on."),
@@ -187,7 +189,7 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
         assert words in seen.page.get_attribute(".tile.current .main", "title")
     buttons = f'.tile[aria-posinset="{captions.index(alike) + 1}"] .quick'
     assert seen.page.locator(buttons).inner_text().split() == ["foreign", "dog"]
-    seen.choose(captions.index("cat → dog 70 % ▲ label wrong 90 %"))
+    seen.choose(captions.index(sure))
     text = seen.text("#detail")
     assert "Called mislabelled because" not in text and "is likelier than" not in text
 

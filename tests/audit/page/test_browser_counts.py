@@ -27,14 +27,14 @@ def test_skipped_images_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: 
     assert not seen.page.is_visible('.card[data-verdict="clean"] .card-note')
     seen.page.click("#open-decisions")
     assert seen.text("#decisions-text") == (
-        "You have decided on 2 images: 2 not sure (left as is). 2 decisions kept from before, 0 new."
+        "You have decided on 2 images: 2 marked not sure (left as is). 2 decisions kept from before, 0 new."
     )
     seen.page.click("#clear")
     assert not seen.page.is_visible(f"{card} .card-note")
     assert seen.text("#progress-text").startswith("0 of")
 
 
-def test_the_progress_counts_what_was_decided_before(visit: Any, tmp_path: Path) -> None:
+def test_progress_and_list_speak_of_the_same_doubts_in_a_second_look(visit: Any, tmp_path: Path) -> None:
     page = make_page(80)
     rows = {kind: [row for row, each in enumerate(page.table.verdict) if each == kind] for kind in page.table.verdict}
     words = [""] * 80
@@ -45,30 +45,35 @@ def test_the_progress_counts_what_was_decided_before(visit: Any, tmp_path: Path)
     sure = tuple(1.0 if word else value for word, value in zip(words, page.table.confidence, strict=True))
     table = replace(page.table, decided=tuple(words), confidence=sure)
     seen = visit(written(tmp_path, replace(page, table=table)))
-    total = sum(doubtful(table)) + 3
-    assert seen.text("#progress-text") == f"5 of {total} doubts decided"
-    assert seen.text("#progress-before") == "5 from before, 0 new"
+    total = sum(doubtful(table))
+    assert seen.text("#progress-text") == f"2 of {total} doubts decided"
+    assert seen.text("#shown") == f"{total} of 80 images: the doubts"
+    assert seen.text("#select-shown") == f"Select all {total}"
+    assert seen.text("#progress-before") == "in all 5 kept, 0 new"
     seen.page.hover("#progress-text .term")
-    assert "+ 3 decided before" in seen.text("#explanation")
+    assert "You decided on 3 other images as well" in seen.text("#explanation")
     assert seen.text("#explanation").endswith("5 decisions kept from before, 0 new.")
     seen.choose(0)
     seen.page.keyboard.press("f")
-    assert seen.text("#progress-before") == "5 from before, 1 new"
+    assert seen.text("#progress-before") == "in all 5 kept, 1 new"
     seen.page.select_option("#filter-decision", "relabel")
     seen.choose(0)
     seen.page.keyboard.press("r")
-    assert seen.text("#progress-text") == f"6 of {total} doubts decided"
-    assert seen.text("#progress-before") == "4 from before, 2 new"
+    assert seen.text("#progress-text") == f"3 of {total} doubts decided"
+    assert seen.text("#progress-before") == "in all 4 kept, 2 new"
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.text("#progress-before") == "4 from before, 2 new"
+    assert seen.text("#progress-before") == "in all 4 kept, 2 new"
     for width in (1280, 1200, 1024, 800):
         seen.page.set_viewport_size({"width": width, "height": 800})
         tabs, box, top = (seen.page.locator(part).bounding_box() for part in (".tabs", ".progress", ".top"))
         assert box["y"] + box["height"] <= top["y"] + top["height"]
         assert tabs["x"] + tabs["width"] <= box["x"] or tabs["y"] >= box["y"] + box["height"], width
-    seen.page.set_viewport_size({"width": 400, "height": 800})
-    assert not seen.page.is_visible("#progress-before")
+    for width in (420, 400):
+        seen.page.set_viewport_size({"width": width, "height": 800})
+        assert not seen.page.is_visible("#progress-before")
+        subtitle, bar = (seen.page.locator(part).bounding_box() for part in ("#subtitle", "#progress"))
+        assert bar["y"] + bar["height"] <= subtitle["y"]
 
 
 def test_a_first_look_keeps_no_decisions(visit: Any, usual: Path) -> None:
@@ -93,7 +98,7 @@ def test_the_tally_of_decisions_adds_up_by_what_becomes_of_the_images(visit: Any
     seen.page.click("#open-decisions")
     assert seen.text("#decisions-text") == (
         "You have decided on 6 images (5 doubts and 1 other): "
-        "1 took the suggestion, 2 label kept, 2 foreign, 1 not sure (left as is)."
+        "1 changed as suggested, 2 kept as labelled, 2 marked foreign, 1 marked not sure (left as is)."
     )
     seen.page.keyboard.press("Escape")
     for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("reject", 1)):

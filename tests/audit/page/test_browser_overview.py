@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,16 @@ def test_a_sentence_says_why_an_estimate_differs_from_the_verdicts(visit: Any, t
     }
     assert told(0.08, 0.06, "exact")["wrong"].endswith("likely to be so, and exact copies count once.")
     assert "foreign" not in told(0.12, 0.4)
+
+
+def test_sentences_below_the_rates_stand_apart(visit: Any, tmp_path: Path) -> None:
+    page = make_page(60)
+    table = replace(page.table, decided=("keep", *[""] * 59))
+    seen = visit(written(tmp_path, replace(page, table=table)), "overview")
+    parts = seen.page.locator(".rates, [data-differs], #second-rates")
+    boxes = sorted((box["y"], box["y"] + box["height"]) for box in (part.bounding_box() for part in parts.all()))
+    assert len(boxes) > 2
+    assert all(after[0] - before[1] >= 3 for before, after in pairwise(boxes))
 
 
 def test_quality_is_listed_and_filtered_apart_from_verdicts(visit: Any, usual: Path) -> None:

@@ -86,6 +86,18 @@ def test_the_least_sure_come_first_then_decided_and_unreadable_ones() -> None:
     assert need_order(replace(table, decided=("", "", "keep", "", "accept"))) == [3, 1, 2, 4, 0]
 
 
+def test_verdicts_on_pictures_that_are_hard_to_see_come_early_however_sure() -> None:
+    table = replace(
+        make_table(6),
+        verdict=("foreign", "mislabelled", "foreign", "clean", "foreign", "foreign"),
+        confidence=(0.99, 0.98, 0.97, 0.9, 0.4, 0.6),
+        quality=(("dark",), ("grey", "uniform"), ("odd shape",), ("blurred",), (), ("bright",)),
+    )
+    assert need_order(table) == [4, 0, 1, 5, 3, 2]
+    assert need_order(replace(table, decided=("foreign", *[""] * 5))) == [4, 1, 5, 3, 2, 0]
+    assert need_order(replace(table, quality=())) == [4, 5, 3, 2, 1, 0]
+
+
 def test_numbers_are_little_endian_and_texts_are_coded_where_that_is_shorter() -> None:
     assert array_column([1, -2]) == {"type": "i4", "data": "AQAAAP7///8="}
     assert array_column(np.asarray([1.0], dtype=">f4")) == {"type": "f4", "data": "AACAPw=="}

@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 from lond.audit.table import NUMBERS, AuditTable
 from lond.types import Verdict
 
+HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
+"""What is odd about pictures whose features cannot be trusted."""
+
+HARDLY_SURE = 0.5
+"""A verdict on such a picture that doubts its label is taken for no surer than this."""
+
 DERIVED = ("wrong_if_known",)
 """Columns of numbers that follow from others, and need no room on the page."""
 
@@ -114,15 +120,21 @@ def sureness(table: AuditTable) -> NDArray[np.float32]:
 def need_order(table: AuditTable) -> list[int]:
     """Return all rows, those first of which a decision would mend and teach most: the least sure verdicts.
 
-    A verdict is wrong as often as it is unsure. Images that nothing is known of come late, then those that a person
-    decided on before, unreadable ones last.
+    A verdict is wrong as often as it is unsure, or if the picture is hard to see, however sure it seems. Images that
+    nothing is known of come late, then those that a person decided on before, unreadable ones last.
     """
-    sure = sureness(table)
+    sure = np.where(_hard_to_see(table), np.fmin(sureness(table), HARDLY_SURE), sureness(table))
     unreadable = np.asarray([verdict == Verdict.UNREADABLE for verdict in table.verdict], dtype=bool)
     decided = np.asarray([bool(word) for word in table.decided], dtype=bool)
     group = 2 * unreadable + np.where(decided, 1, 0)
     order: list[int] = np.lexsort((np.arange(len(table)), np.nan_to_num(sure, nan=np.inf), group)).tolist()
     return order
+
+
+def _hard_to_see(table: AuditTable) -> NDArray[np.bool_]:
+    doubts = (Verdict.FOREIGN, Verdict.MISLABELLED)
+    pairs = zip(table.verdict, table.quality, strict=True)
+    return np.asarray([verdict in doubts and not HARD_TO_SEE.isdisjoint(odd) for verdict, odd in pairs], dtype=bool)
 
 
 def table_key(table: AuditTable) -> str:

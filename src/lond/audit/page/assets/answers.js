@@ -7,8 +7,6 @@ function outcomeOf(row, code) {
   return given[row] !== NONE && !leaves(row) && proposedLabel(row) === given[row] ? KEEP : ACCEPT;
 }
 const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
-// Whether the likeliest answer is another one than the verdict's.
-const isContrary = (row) => codeOfYes[row] !== ACCEPT;
 
 // All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left.
 function answersOf(row) {
@@ -41,34 +39,26 @@ function isOverruled(row) {
   return !isSame;
 }
 const isStruckOut = (row) => change(row)[1] !== null && (decisions[row] > 0 || !isContrary(row));
-// The chance of the likeliest answer, where it is what is shown and the words below do not tell it.
-function chanceOfChange(row) {
-  if (isOverruled(row)) return NaN;
-  return isContrary(row) ? chanceOfYes(row) : chanceOfSuggestion(row);
-}
+// The chance of the likeliest answer, where it is what is shown and the audit tells chances.
+const chanceOfChange = (row) => (isOverruled(row) || !isJudged(row) || !canAccept(row) ? NaN : chanceOfYes(row));
 
-// What such an image may be rather than clean: [words, chance], or null.
-function perhaps(row) {
-  if (!isUnsureClean[row]) return null;
-  const { confidence, foreign_score: foreign, wrong_score: wrong } = scores;
-  const likeliest = [["perhaps foreign", foreign[row]], ["perhaps wrong", wrong[row]]]
-    .filter(([, chance]) => hasChances(row) && chance > confidence[row]).sort((a, b) => b[1] - a[1])[0];
-  return likeliest || ["perhaps clean", confidence[row]];
-}
-// What a card says below the likeliest answer: words, and the chance that exactly these words are true (null: it has none).
+// What a card says below the likeliest answer: the next likeliest one and its chance, which the lower button gives as well.
+// Where the audit tells no chances, the verdict and how sure it is; null: there is no chance to tell.
 function told(row) {
-  const found = perhaps(row);
-  const words = styleOf(verdictOf(row)).short ?? verdictOf(row);
-  const chances = chancesOf(row);
-  if (isContrary(row) && Number.isFinite(chanceOfSuggestion(row)) && verdict[row] !== CONFLICT) return [`or ${labelName(suggested[row], 40)}`, chanceOfSuggestion(row)];
-  if (found && !(isContrary(row) && chances && found[0] !== "perhaps wrong")) return found;
-  if (verdict[row] === MISLABELLED && chances) return ["label wrong", chances[1]];
-  if (verdict[row] === CLEAN) return [hasChances(row) ? "label right" : words, isContrary(row) && chances ? chances[0] : scores.sureness[row]];
-  return [words, verdict[row] === FOREIGN || (!chances && !isWithoutLabel(row)) ? scores.sureness[row] : null];
+  const words = styleOf(kindOf(row)).short ?? kindOf(row);
+  if (!Number.isFinite(chanceOfYes(row))) return [words, scores.sureness[row]];
+  if (!isJudged(row) || !canAccept(row)) return [words, chancesOf(row) || isWithoutLabel(row) ? null : scores.sureness[row]];
+  if (verdict[row] === CONFLICT || (isWithoutLabel(row) && !isContrary(row))) return [words, null];
+  const second = secondOf(row);
+  const chance = answersOf(row).find(([code]) => code === second)?.[1] ?? 0;
+  if (chance <= 0) return [words, null];
+  const names = { [KEEP]: given[row], [ACCEPT]: suggested[row] };
+  return [`or ${second in names ? labelName(names[second], 40) : second === MARK_FOREIGN ? "foreign" : "another label"}`, chance];
 }
 // After another decision the line keeps the audit's answer in sight.
 function toldOnCard(row) {
-  if (!isOverruled(row) || !canAccept(row)) return told(row);
+  const [words, chance] = told(row);
+  if (!isOverruled(row) || !canAccept(row)) return [isUnsure(row) && words !== UNSURE_NAME ? `${UNSURE_NAME}: ${words}` : words, chance];
   const [from, to] = likeliestChange(row);
   return [`audit: ${to ?? from}`, chanceOfYes(row)];
 }
@@ -77,7 +67,7 @@ const toldInWords = (row) => { const [words, chance] = told(row); return Number.
 // What the panel says behind the verdict: what it means, unless another answer is likelier or the verdict is likelier wrong.
 function verdictInWords(row) {
   if (isContrary(row)) return codeOfYes[row] === KEEP ? "the given label is likelier" : "foreign is likelier";
-  if (isUnsureClean[row]) return toldInWords(row);
+  if (isUnsureClean[row]) return `label right only ${sure(scores.confidence[row])}`;
   const chances = chancesOf(row);
   return verdict[row] === MISLABELLED && chances && chances[1] < 0.5 ? `perhaps wrong ${sure(chances[1])}` : styleOf(verdictOf(row)).means;
 }

@@ -42,6 +42,10 @@ const copyOf = textsOf(columns.copy);
 const decidedBefore = textsOf(columns.decided);
 const qualityNames = columns.quality.values;
 const qualityBits = numbersOf(columns.quality.bits);
+// Features of such pictures cannot be trusted, nor can a verdict that doubts their label, however sure it seems.
+const HARD_TO_SEE = ["dark", "bright", "blurred", "uniform"];
+const hardBits = qualityNames.reduce((bits, name, bit) => bits | (HARD_TO_SEE.includes(name) ? 1 << bit : 0), 0);
+const isHardToSee = (row) => (qualityBits[row] & hardBits) > 0 && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
 const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));
 const scores = {
   sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),
@@ -61,7 +65,10 @@ const STYLES = {
 };
 for (const name of Object.keys(STYLES)) if (!verdictNames.includes(name)) verdictNames.push(name);
 const ORDER = Object.keys(STYLES);
-const styleOf = (name) => STYLES[name] || { mark: "○", colour: "--clean", means: "" };
+// What the page shows in place of a verdict that another answer contradicts; no verdict of the table.
+const UNSURE_NAME = "unsure";
+const UNSURE_STYLE = { mark: "◐", colour: "--ink", means: "another answer is likelier than the verdict" };
+const styleOf = (name) => STYLES[name] || (name === UNSURE_NAME ? UNSURE_STYLE : null) || { mark: "○", colour: "--clean", means: "" };
 const rankOfVerdict = verdictNames.map((name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length));
 const verdictsInOrder = verdictNames.map((_, code) => code).sort((a, b) => rankOfVerdict[a] - rankOfVerdict[b]);
 const verdictOf = (row) => verdictNames[verdict[row]];
@@ -114,7 +121,6 @@ function strengthInWords(row) {
 
 // Called clean, because no other verdict is sure enough, and yet likelier not to be.
 const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN && scores.confidence[row] < UNSURE_BELOW ? 1 : 0));
-const unsureCount = isUnsureClean.reduce((sum, isUnsure) => sum + isUnsure, 0);
 // Scores of version 0.1 are no chances.
 const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
 // Whether the audit tells chances of this image; without a label there is none that the label is wrong.

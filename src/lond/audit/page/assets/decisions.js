@@ -17,10 +17,7 @@ let keptBefore = 0;
 const DOUBTS = ["mislabelled", "foreign", "duplicate conflict"];
 const isDoubt = verdictNames.map((name) => DOUBTS.includes(name));
 const isListed = (row) => isDoubt[verdict[row]] || isUnsureClean[row] > 0;
-// What the progress counts: the doubts, and what was decided before, which may be no doubt any more.
-const isCounted = (row) => isListed(row) || decidedBefore(row) !== "";
-const decidedBeforeOnly = verdict.reduce((sum, _, row) => sum + (isCounted(row) && !isListed(row) ? 1 : 0), 0);
-const flagged = verdictNames.reduce((sum, _, code) => sum + (isDoubt[code] ? counts[code] : 0), unsureCount) + decidedBeforeOnly;
+const flagged = verdict.reduce((sum, _, row) => sum + (isListed(row) ? 1 : 0), 0);
 const DOUBTS_MEAN = "Doubts are the images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %.";
 const STORAGE_KEY = `lond-audit:${payload.key}`;
 let storageWorks = true;
@@ -52,6 +49,23 @@ function likeliestAnswer(row) {
 }
 const codeOfYes = Uint8Array.from({ length: N }, (_, row) => likeliestAnswer(row)[0]);
 const chanceOfYes = (row) => likeliestAnswer(row)[1];
+// Whether the likeliest answer is another one than the verdict's.
+const isContrary = (row) => codeOfYes[row] !== ACCEPT;
+// What an image is shown and counted as: its verdict, or unsure. A conflict and a missing label remain what they are.
+const UNSURE = verdictNames.length;
+const kindNames = [...verdictNames, UNSURE_NAME];
+const isUnsure = (row) => isUnsureClean[row] > 0 || (isContrary(row) && (verdict[row] === MISLABELLED || verdict[row] === CLEAN));
+const kinds = Uint8Array.from(verdict, (code, row) => (isUnsure(row) ? UNSURE : code));
+const kindOf = (row) => kindNames[kinds[row]];
+const kindCounts = new Uint32Array(kindNames.length);
+// How many images of each verdict are shown as unsure.
+const unsureOf = new Uint32Array(verdictNames.length);
+for (let row = 0; row < N; row += 1) {
+  kindCounts[kinds[row]] += 1;
+  if (kinds[row] === UNSURE) unsureOf[verdict[row]] += 1;
+}
+// Unsure images stand first in groups: they most need a look.
+const rankOfKind = [...rankOfVerdict, -1];
 const takeLikeliest = (rows, text) => takeStep(rows, (row) => ({ code: codeOfYes[row], to: NONE }), text);
 // How many of some images get another answer than the suggested one, in words; "" if none.
 function otherwise(rows) {
@@ -95,7 +109,7 @@ function put(row, { code, to, alone, grouped = 0 }) {
   const change = isDecided(row) - before;
   decided += change;
   keptBefore += isKept(row) - wasKept;
-  if (isCounted(row)) decidedFlagged += change;
+  if (isListed(row)) decidedFlagged += change;
 }
 
 const valueOf = (row) => ({ code: decisions[row], to: chosen[row], alone: apart[row], grouped: withGroup[row] });

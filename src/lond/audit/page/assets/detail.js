@@ -21,9 +21,9 @@ function repeatsOf(row) {
 // A small picture that leads to its image; ids of other tables are only named.
 function link(reference) {
   if (reference >= N) return make("span", { class: "linked stranger", text: show(nameOf(reference), 60), title: "not in this table" });
-  const name = `${fileName(reference)}, ${labelName(given[reference], 200)}, ${verdictOf(reference)}`;
+  const name = `${fileName(reference)}, ${labelName(given[reference], 200)}, ${kindOf(reference)}`;
   return make("button", { class: "linked", "aria-label": name, title: name, onclick: () => { select(reference, { open: true }); detail.querySelector("h2")?.focus(); } },
-    thumbnail(reference, 96), make("span", { class: "under" }, markOf(verdictOf(reference)), make("bdi", { text: labelName(given[reference]) })));
+    thumbnail(reference, 96), make("span", { class: "under" }, markOf(kindOf(reference)), make("bdi", { text: labelName(given[reference]) })));
 }
 
 function choiceOfLabel(row) {
@@ -76,7 +76,7 @@ function verdictLine(row) {
   const [from, to] = change(row);
   const labelsLine = make("p", { class: "big", dir: "auto" }, make("bdi", { class: isStruckOut(row) ? "from" : "", text: from }));
   if (to) labelsLine.append(" → ", make("bdi", { class: "to", text: to }));
-  const verdictText = make("p", { class: "verdict" }, markOf(verdictOf(row)), make("b", { text: verdictOf(row) }),
+  const verdictText = make("p", { class: "verdict" }, markOf(kindOf(row)), make("b", { text: kindOf(row) }),
     make("span", { text: verdictInWords(row) }));
   if (isJudgedByP(row)) verdictText.append(make("span", { class: "number", text: strength(row), title: strengthInWords(row) }));
   if (Number.isFinite(chanceOfChange(row))) labelsLine.append(make("small", { text: ` ${sure(chanceOfChange(row))}`, title: isContrary(row) ? "chance of the likeliest answer" : ofWhat(row) }));

@@ -1,8 +1,8 @@
 // Which images are shown, in which order and in which groups.
 
-const NO_FILTER = { verdicts: new Set(), unsure: false, given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
+const NO_FILTER = { verdicts: new Set(), unsure: false, called: NONE, given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
 // What the page begins with, and returns to on reset: the doubts, those first that most need a look.
-const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && counts[code])), unsure: unsureCount > 0 };
+const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && kindCounts[code])), unsure: kindCounts[UNSURE] > 0 };
 const START_ARRANGEMENT = { sort: "need", group: "" };
 const filter = { ...NO_FILTER };
 const arrangement = { ...START_ARRANGEMENT };
@@ -11,8 +11,9 @@ let searchable = null;
 let pathRank = null;
 
 function matches(row, words) {
-  const isAsked = filter.verdicts.has(verdict[row]) || (filter.unsure && isUnsureClean[row]);
+  const isAsked = filter.verdicts.has(kinds[row]) || (filter.unsure && kinds[row] === UNSURE);
   if ((filter.verdicts.size || filter.unsure) && !isAsked) return false;
+  if (filter.called !== NONE && verdict[row] !== filter.called) return false;
   if (filter.given !== "" && given[row] !== Number(filter.given)) return false;
   if (filter.suggested !== "" && suggested[row] !== Number(filter.suggested)) return false;
   if (filter.quality && !(qualityBits[row] & filter.quality)) return false;
@@ -55,14 +56,14 @@ function groupKeys() {
   for (let row = 0; row < N; row += 1) {
     // The members of a conflict differ in their class, and should stand side by side.
     const ofClass = classes && verdict[row] !== CONFLICT;
-    keys[row] = rankOfVerdict[verdict[row]] * (labels.length + 1) + (ofClass ? classes[row] + 1 : 0);
+    keys[row] = rankOfKind[kinds[row]] * (labels.length + 1) + (ofClass ? classes[row] + 1 : 0);
   }
   return keys;
 }
 
 // A row of a group stands for its heading.
 function groupTitle(row) {
-  const parts = [verdictOf(row)];
+  const parts = [kindOf(row)];
   if (verdict[row] === CONFLICT) return [...parts, "copies of a picture side by side"];
   if (arrangement.group === "class") parts.push(given[row] === NONE ? "no given label" : `given as ${labelName(given[row])}`);
   if (arrangement.group === "suggested") parts.push(suggested[row] === NONE ? "no suggestion" : `suggested ${labelName(suggested[row])}`);
@@ -85,10 +86,11 @@ function inOrder(found, groups) {
   return found.sort((a, b) => groups[a] - groups[b] || (first[a] === first[b] ? equal(a, b) : first[a] - first[b]));
 }
 
+const ONLY_DOUBTS = "(doubts)";
 // What the folded filters say of themselves; the doubts, with which the page begins, are not counted as set by the person.
 function activeFilters() {
   const isStart = START.unsure === filter.unsure && START.verdicts.size === filter.verdicts.size && [...START.verdicts].every((code) => filter.verdicts.has(code));
-  const isSet = [!isStart && (filter.verdicts.size > 0 || filter.unsure), ...["given", "suggested", "decision", "text"].map((name) => filter[name] !== ""), filter.sureness > 0, filter.quality > 0, filter.range !== null];
+  const isSet = [!isStart && (filter.verdicts.size > 0 || filter.unsure), ...["given", "suggested", "decision", "text"].map((name) => filter[name] !== ""), filter.sureness > 0, filter.quality > 0, filter.range !== null, filter.called !== NONE];
   const active = isSet.filter(Boolean).length;
   const parts = [...(isStart && (START.verdicts.size || START.unsure) ? ["doubts"] : []), ...(active ? [`${active} set`] : [])];
   return parts.length ? `(${parts.join(", ")})` : "";
@@ -115,8 +117,9 @@ function refresh() {
     if (last && groups[found[at]] === last.key) last.count += 1;
     else state.groups.push({ key: groups[found[at]], start: at, count: 1, title: arrangement.group ? groupTitle(found[at]) : null });
   }
-  $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}`;
-  $("filters-active").textContent = activeFilters();
+  const active = $("filters-active").textContent = activeFilters();
+  const which = active === ONLY_DOUBTS ? ": the doubts" : "";
+  $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}${which}`;
   $("open-bulk").disabled = !found.length;
   keepView();
   emit("view");
@@ -139,11 +142,14 @@ function takeChoices(kept) {
 function emptyText() {
   if (!N) return "The table has no images.";
   const only = filter.unsure ? [] : [...filter.verdicts];
-  if (only.length === 1 && !counts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
-  if (only.length && only.every((code) => !counts[code])) return "No image got one of these verdicts.";
+  if (only.length === 1 && !kindCounts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
+  if (only.length && only.every((code) => !kindCounts[code])) return "No image got one of these verdicts.";
   if (filter.decision === "undecided") return "Nothing undecided is left here.";
   return "No image matches these filters.";
 }
+
+// The images that the audit gave a verdict, of which some may be shown as unsure.
+const asCalled = (code) => (unsureOf[code] ? { called: code } : { verdicts: new Set([code]) });
 
 function setFilter(changes, thenRefresh = true) {
   Object.assign(filter, changes);
@@ -156,6 +162,8 @@ function setFilter(changes, thenRefresh = true) {
   for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(chip.id === "unsure-chip" ? filter.unsure : filter.verdicts.has(Number(chip.dataset.code))));
   for (const chip of $("quality-chips").children) if (chip.dataset.bit) chip.setAttribute("aria-pressed", String((filter.quality & Number(chip.dataset.bit)) > 0));
   showRange();
+  $("called-chip").hidden = filter.called === NONE;
+  $("called-chip").textContent = filter.called === NONE ? "Called" : `Called ${verdictNames[filter.called]}, also if unsure ✕`;
   if (thenRefresh) refresh();
 }
 
@@ -218,16 +226,19 @@ function setUpFilters() {
       onclick: () => {
         const verdicts = new Set(filter.verdicts);
         if (!verdicts.delete(code)) verdicts.add(code);
-        setFilter({ verdicts });
+        setFilter({ verdicts, called: NONE });
       },
-    }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(counts[code]) })));
+    }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(kindCounts[code]) })));
   }
-  if (unsureCount) {
-    $("chips").append(make("button", {
-      id: "unsure-chip", class: "chip", "aria-pressed": "false", title: explanationOf("unsure"), onclick: () => setFilter({ unsure: !filter.unsure }),
-    }, markOf("unsure"), make("span", { text: "unsure" }), make("span", { class: "number", text: number.format(unsureCount) })));
+  if (kindCounts[UNSURE]) {
+    // Beside the other doubts.
+    const [place] = [...$("chips").children].filter((chip) => !isDoubt[chip.dataset.code]);
+    $("chips").insertBefore(make("button", {
+      id: "unsure-chip", class: "chip", "aria-pressed": "false", title: explanationOf("unsure"), onclick: () => setFilter({ unsure: !filter.unsure, called: NONE }),
+    }, markOf(UNSURE_NAME), make("span", { text: UNSURE_NAME }), make("span", { class: "number", text: number.format(kindCounts[UNSURE]) })), place ?? null);
   }
   fillQualityChips();
+  $("called-chip").addEventListener("click", () => setFilter({ called: NONE }));
   $("range-chip").addEventListener("click", () => setFilter({ range: null }));
   fillClassChoices();
   on("labels", fillClassChoices);

@@ -4,12 +4,15 @@ const gallery = $("gallery");
 const board = $("canvas");
 const GAP = 10;
 const HEADING = 44;
+// Heights of what stands below a picture; on narrow cards words wrap to further lines.
 const CAPTION = 78;
+const TALL_CAPTION = 122;
+const NARROW_CARD = 160;
 // What messages at the bottom of the window cover; the current image stays above it.
 const MESSAGE = 64;
 const tiles = new Map();
 const headings = new Map();
-let layout = { columns: 1, side: 120, blocks: [], height: 0 };
+let layout = { columns: 1, side: 120, caption: CAPTION, blocks: [], height: 0 };
 let placeOfRow = new Int32Array(N).fill(NONE);
 
 function measure() {
@@ -17,15 +20,17 @@ function measure() {
   const wanted = width < 420 ? 124 : 168;
   const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
   const side = Math.floor((width + GAP) / columnsThatFit - GAP);
+  const caption = side < NARROW_CARD ? TALL_CAPTION : CAPTION;
   let y = GAP;
   const blocks = state.groups.map((group) => {
     const block = { ...group, top: y, y: y + (group.title ? HEADING : 0) };
-    y = block.y + Math.ceil(group.count / columnsThatFit) * (side + CAPTION + GAP) + (group.title ? 6 : 0);
+    y = block.y + Math.ceil(group.count / columnsThatFit) * (side + caption + GAP) + (group.title ? 6 : 0);
     return block;
   });
-  layout = { columns: columnsThatFit, side, blocks, height: y };
+  layout = { columns: columnsThatFit, side, caption, blocks, height: y };
   board.style.height = `${y + MESSAGE}px`;
-  board.style.setProperty("--caption", `${CAPTION}px`);
+  board.style.setProperty("--caption", `${caption}px`);
+  board.classList.toggle("narrow-cards", side < NARROW_CARD);
 }
 
 function blockAt(place) {
@@ -44,7 +49,7 @@ function cornerOf(place) {
   const within = place - block.start;
   return {
     x: GAP + (within % layout.columns) * (layout.side + GAP),
-    y: block.y + Math.floor(within / layout.columns) * (layout.side + CAPTION + GAP),
+    y: block.y + Math.floor(within / layout.columns) * (layout.side + layout.caption + GAP),
   };
 }
 
@@ -54,7 +59,7 @@ function renderGallery() {
   const to = gallery.scrollTop + gallery.clientHeight + 300;
   const wanted = new Set();
   const wantedHeadings = new Set();
-  const step = layout.side + CAPTION + GAP;
+  const step = layout.side + layout.caption + GAP;
   for (const block of layout.blocks) {
     const lines = Math.ceil(block.count / layout.columns);
     if (block.y + lines * step < from) continue;
@@ -90,9 +95,12 @@ function addHeading(block) {
   return heading;
 }
 
+// The verdict, where it is not what is likeliest with its contradiction.
+const kindInWords = (row) => (isUnsure(row) ? `${UNSURE_NAME}, called ${verdictOf(row)}` : verdictOf(row));
+
 function tileLabel(row) {
   const [from, to] = likeliestChange(row);
-  const parts = [fileName(row), verdictOf(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
+  const parts = [fileName(row), kindInWords(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
   parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
@@ -127,14 +135,14 @@ function captionLines(row) {
   return [
     make("span", { class: "labels", dir: "auto" },
       make("bdi", { class: to ? (isStruckOut(row) ? "from" : "") : "alone", text: from }), to ? make("span", { class: "new" }, make("span", { class: "to" }, "→ ", make("bdi", { text: to })), likely) : likely),
-    make("span", { class: "facts" }, markOf(verdictOf(row)), make("span", { text: fact }),
+    make("span", { class: "facts" }, markOf(kindOf(row)), make("span", { text: fact }),
       make("span", { class: "number", text: isJudgedByP(row) ? strength(row) : chance === null ? "" : sureInShort(chance) }))];
 }
 
 function tipOf(row) {
   const [from, to] = change(row);
   const chances = isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
-  return [to ? `${from} → ${to}` : from, verdictOf(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
+  return [to ? `${from} → ${to}` : from, kindInWords(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
 }
 
 function makeTile(place) {
@@ -142,7 +150,7 @@ function makeTile(place) {
   const corner = cornerOf(place);
   const tile = make("div", { class: "tile", role: "listitem", "aria-posinset": place + 1, "aria-setsize": state.view.length });
   tile.style.width = `${layout.side}px`;
-  tile.style.height = `${layout.side + CAPTION}px`;
+  tile.style.height = `${layout.side + layout.caption}px`;
   tile.style.transform = `translate(${corner.x}px, ${corner.y}px)`;
   const main = make("button", { class: "main", tabindex: "-1", onclick: (event) => clickTile(event, row) });
   // The button lies over the picture and its caption; its name says all that they show.
@@ -218,7 +226,7 @@ function focusCurrent() {
 
 function reveal(place) {
   const { y } = cornerOf(place);
-  const card = layout.side + CAPTION + GAP;
+  const card = layout.side + layout.caption + GAP;
   const bottom = y + card + Math.max(0, Math.min(MESSAGE, gallery.clientHeight - card - HEADING));
   const top = y - (placeIsFirstLine(place) ? HEADING : GAP);
   if (top < gallery.scrollTop) gallery.scrollTop = Math.max(0, top);

@@ -67,7 +67,7 @@ function barsOf(code, score, axis, { bins, values }, thresholdAt) {
     const text = `${count(value, "image")}, ${SCORE_NAMES[score][0].toLowerCase()} ${endsOfBin(range)}`;
     const hit = svg("rect", { class: "hit", x: bin, y: 0, width: 1, height: 40, role: "button", tabindex: bars.querySelector(".hit") ? "-1" : "0", "aria-label": text }, svg("title"));
     hit.firstChild.textContent = `${name}: ${text}`;
-    hit.addEventListener("click", () => review({ verdicts: new Set([code]), range }));
+    hit.addEventListener("click", () => review({ ...asCalled(code), range }));
     bars.append(hit);
   });
   bars.addEventListener("keydown", moveAmongBars);

@@ -13,7 +13,7 @@ function drawMap() {
   if (!mapParts.stamps || Math.abs(mapParts.stamps.radius - radius) > 0.05) mapParts.stamps = makeStamps(radius);
   const scale = scaleOf();
   const layers = [[], [], []];
-  inSight(2 * radius, (row) => layers[!state.passes[row] ? 0 : verdict[row] === CLEAN ? 1 : 2].push(row));
+  inSight(2 * radius, (row) => layers[!state.passes[row] ? 0 : kinds[row] === CLEAN ? 1 : 2].push(row));
   context.clearRect(0, 0, width, height);
   const asPictures = sprites.count && layers[1].length + layers[2].length <= PICTURES_BELOW && look.zoom > 2;
   const image = context.createImageData(width, height);
@@ -42,7 +42,7 @@ function drawPicture(row, scale, unit) {
   context.fillStyle = fromStyle("--page");
   context.fillRect(-6 * unit, -6 * unit, 12 * unit, 12 * unit);
   context.fillStyle = context.strokeStyle = pointColour(row);
-  drawShape(context, verdictOf(row), 3.6 * unit);
+  drawShape(context, kindOf(row), 3.6 * unit);
   context.restore();
 }
 

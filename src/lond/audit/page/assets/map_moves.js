@@ -39,7 +39,7 @@ function tipFor(row, event) {
     const [from, to] = change(row);
     tip.replaceChildren(thumbnail(row, 96), make("span", {},
       make("b", { dir: "auto", text: `${to ? `${from} → ${to}` : from}${Number.isFinite(chanceOfChange(row)) ? ` ${sure(chanceOfChange(row))}` : ""}` }),
-      make("span", { class: "facts" }, markOf(verdictOf(row)), [verdictOf(row), isJudgedByP(row) ? strength(row) : toldInWords(row)].filter(Boolean).join(" · ")),
+      make("span", { class: "facts" }, markOf(kindOf(row)), [kindOf(row), isJudgedByP(row) ? strength(row) : toldInWords(row)].filter(Boolean).join(" · ")),
       make("small", { dir: "auto", text: fileName(row) })));
     tip.row = row;
   }

@@ -17,7 +17,7 @@ function classColour(code) {
   const hue = Math.round((360 * classRank[code]) / usedClasses.length);
   return `hsl(${hue} 72% ${(dark ? 58 : 36) + (classRank[code] % 2 ? 10 : 0)}%)`;
 }
-const pointColour = (row) => (byClass() ? classColour(given[row]) : fromStyle(styleOf(verdictOf(row)).colour));
+const pointColour = (row) => (byClass() ? classColour(given[row]) : fromStyle(styleOf(kindOf(row)).colour));
 
 // One small picture a kind of point, drawn when first needed: its pixels are then copied for every point.
 function makeStamps(radius) {
@@ -35,19 +35,20 @@ function makeStamps(radius) {
   };
   const drawFor = (row) => {
     if (!state.passes[row]) return draw(ofClass ? pointColour(row) : fromStyle("--faint"), "clean", ofClass ? 0.25 : 0.35);
-    return draw(pointColour(row), verdictOf(row), verdict[row] === CLEAN && !ofClass ? 0.55 : 0.95);
+    return draw(pointColour(row), kindOf(row), kinds[row] === CLEAN && !ofClass ? 0.55 : 0.95);
   };
   const stampOf = (row) => {
-    const kind = (state.passes[row] ? verdict[row] + 1 : 0) + (ofClass ? (given[row] + 1) * (verdictNames.length + 1) : 0);
-    if (!made.has(kind)) made.set(kind, drawFor(row));
-    return made.get(kind);
+    const which = (state.passes[row] ? kinds[row] + 1 : 0) + (ofClass ? (given[row] + 1) * (kindNames.length + 1) : 0);
+    if (!made.has(which)) made.set(which, drawFor(row));
+    return made.get(which);
   };
   return { size, radius, stampOf };
 }
 
 function drawShape(context, name, r) {
   context.beginPath();
-  if (name === "mislabelled") { context.moveTo(0, -1.25 * r); context.lineTo(1.15 * r, 0.85 * r); context.lineTo(-1.15 * r, 0.85 * r); }
+  if (name === UNSURE_NAME) context.arc(0, 0, 1.15 * r, Math.PI / 2, 1.5 * Math.PI);
+  else if (name === "mislabelled") { context.moveTo(0, -1.25 * r); context.lineTo(1.15 * r, 0.85 * r); context.lineTo(-1.15 * r, 0.85 * r); }
   else if (name === "foreign") context.rect(-0.95 * r, -0.95 * r, 1.9 * r, 1.9 * r);
   else if (name === "duplicate conflict") { context.moveTo(0, -1.3 * r); context.lineTo(1.3 * r, 0); context.lineTo(0, 1.3 * r); context.lineTo(-1.3 * r, 0); }
   else if (name === "unlabelled") { context.rect(-1.2 * r, -0.4 * r, 2.4 * r, 0.8 * r); context.rect(-0.4 * r, -1.2 * r, 0.8 * r, 2.4 * r); }

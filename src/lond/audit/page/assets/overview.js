@@ -27,10 +27,11 @@ function verdictCards() {
     piece.style.background = `var(${styleOf(name).colour})`;
     if (tally(code)) strip.append(piece);
     const share = total ? tally(code) / total : 0;
-    cards.append(make("button", { class: "card", "data-verdict": name, onclick: () => review({ verdicts: new Set([code]) }) },
+    cards.append(make("button", { class: "card", "data-verdict": name, onclick: () => review(asCalled(code)) },
       make("span", { class: "card-name" }, markOf(name), make("b", { text: show(name) })),
       make("span", { class: "card-number", text: number.format(tally(code)) }),
       make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" }),
+      unsureOf[code] ? make("span", { class: "card-share card-unsure", title: explanationOf(UNSURE_NAME), text: `${number.format(unsureOf[code])} of them unsure` }) : null,
       make("span", { class: "card-note", hidden: true })));
   }
   return [strip, cards];
@@ -77,7 +78,7 @@ function confusions() {
 const openPair = (pair) => {
   const code = (name) => { const at = labels.indexOf(name); return at < 0 ? "" : String(at); };
   const group = code(pair.from) === "" || code(pair.to) === "" ? {} : { given: code(pair.from), suggested: code(pair.to) };
-  review({ verdicts: new Set([verdictNames.indexOf("mislabelled")]), ...group });
+  review({ ...asCalled(MISLABELLED), ...group });
 };
 
 function confusionSection() {
@@ -175,9 +176,9 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because those that most need a look come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "The bold line of a card is the likeliest answer, or your decision once you have made one, and every percentage on it is the chance of the words before it. Where that answer is not the verdict's, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
+    "The bold line of a card is the likeliest answer, or your decision once you have made one. The line below it is the next likeliest answer. Every percentage is the chance of the words before it. Where the likeliest answer is not the verdict's, the card says unsure, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
-    `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them${hasDecidedBefore ? ", together with all that you decided before" : ""}. You may decide on any other image as well.`,
+    `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
     "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",
     ...(hasDecidedBefore ? ["This is a second look: decisions that you had made before are kept and marked, and the other images were judged again with what they taught."] : []),
     "To judge again with your decisions, download them and run lond audit with --decisions decisions.csv.",
@@ -190,7 +191,8 @@ function setUpAbout() {
   const settings = Object.entries(summary.settings && typeof summary.settings === "object" ? summary.settings : {});
   $("panel-about").append(block("About this page", null, ...aboutLines()),
     block("Verdicts", null, make("dl", { class: "verdict-list" }, ...verdictsInOrder.flatMap((code) => [
-      make("dt", {}, markOf(verdictNames[code]), show(verdictNames[code])), make("dd", { text: styleOf(verdictNames[code]).means || "–" })]))));
+      make("dt", {}, markOf(verdictNames[code]), show(verdictNames[code])), make("dd", { text: styleOf(verdictNames[code]).means || "–" })]),
+      make("dt", {}, markOf(UNSURE_NAME), UNSURE_NAME), make("dd", { text: explanationOf(UNSURE_NAME) }))));
   if (settings.length) {
     $("panel-about").append(block("Settings of the audit", null, make("dl", { class: "verdict-list" }, ...settings.flatMap(([name, value]) => [
       make("dt", { dir: "auto", text: show(name, 80) }), make("dd", { dir: "auto", text: show(plain(value), 600) })]))));

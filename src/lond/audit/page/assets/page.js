@@ -49,7 +49,7 @@ function setUpTabs() {
 }
 
 // How many images got which answer, by what becomes of them; together they are all decided images.
-const TALLY_WORDS = ["only said not to be a copy", "took the suggestion", "not sure (left as is)", "given another label", "foreign", "label kept"];
+const TALLY_WORDS = ["marked not a copy", "changed as suggested", "marked not sure (left as is)", "given another label", "marked foreign", "kept as labelled"];
 function tallyOfDecisions() {
   const tally = new Uint32Array(CODES.length);
   for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[outcomeOf(row, decisions[row])] += 1;
@@ -58,9 +58,8 @@ function tallyOfDecisions() {
 
 // The doubts by verdict, so that their number can be checked against the filters.
 function sumOfDoubts() {
-  const parts = verdictsInOrder.filter((code) => isDoubt[code] && counts[code]).map((code) => `${number.format(counts[code])} ${verdictNames[code]}`);
-  if (unsureCount) parts.push(`${number.format(unsureCount)} unsure (called clean below ${percent(UNSURE_BELOW)})`);
-  if (decidedBeforeOnly) parts.push(`${number.format(decidedBeforeOnly)} decided before`);
+  const parts = verdictsInOrder.filter((code) => isDoubt[code] && kindCounts[code]).map((code) => `${number.format(kindCounts[code])} ${verdictNames[code]}`);
+  if (kindCounts[UNSURE]) parts.push(`${number.format(kindCounts[UNSURE])} ${UNSURE_NAME}`);
   return parts.join(" + ");
 }
 const progressTerm = term("", "doubts");
@@ -73,7 +72,7 @@ function showProgress() {
   if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
   $("progress-before").hidden = !hasDecidedBefore;
-  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
+  $("progress-before").textContent = hasDecidedBefore ? `in all ${number.format(keptBefore)} kept, ${number.format(decided - keptBefore)} new` : "";
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
@@ -138,10 +137,14 @@ function runKey(event) {
 
 let bulkFound = [];
 
+// The images to accept, and how many of those that reach the chance are hard to see.
 function bulkRows() {
   settleFilters();
   const least = Number($("bulk-sureness").value) / 100;
-  return state.view.filter((row) => !decisions[row] && chanceOfYes(row) >= least && canAccept(row));
+  const found = state.view.filter((row) => !decisions[row] && chanceOfYes(row) >= least && canAccept(row));
+  const hard = found.filter(isHardToSee).length;
+  $("bulk-hard-field").hidden = !hard;
+  return [$("bulk-hard").checked ? found : found.filter((row) => !isHardToSee(row)), hard];
 }
 
 function highestP(rows) {
@@ -150,12 +153,14 @@ function highestP(rows) {
 }
 
 function describeBulk() {
-  const rows = bulkFound = bulkRows();
-  const tally = verdictsInOrder.map((code) => [code, rows.filter((row) => verdict[row] === code).length]).filter(([, n]) => n);
+  const [rows, hard] = bulkRows();
+  bulkFound = rows;
+  const tally = [...verdictsInOrder, UNSURE].map((code) => [code, rows.filter((row) => kinds[row] === code).length]).filter(([, n]) => n);
   const others = otherwise(rows);
   $("bulk-text").textContent = rows.length
-    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${verdictNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
-    : "No undecided image reaches this value.";
+    ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${kindNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
+    : `No ${hard ? "other " : ""}undecided image reaches this value.`;
+  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred or uniform. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
@@ -178,8 +183,9 @@ function setUpDialogs() {
   $("key-list").append(...KEYS.flatMap(([keys, text]) => [make("dt", {}, ...keys.split("  ").map((key) => make("kbd", { text: key }))), make("dd", { text })]));
   $("open-help").addEventListener("click", () => $("help").showModal());
   $("open-decisions").addEventListener("click", () => $("decisions").showModal());
-  $("open-bulk").addEventListener("click", () => { describeBulk(); $("bulk").showModal(); });
+  $("open-bulk").addEventListener("click", () => { $("bulk-hard").checked = false; describeBulk(); $("bulk").showModal(); });
   $("bulk-sureness").addEventListener("input", describeBulk);
+  $("bulk-hard").addEventListener("change", describeBulk);
   for (const signal of ["view", "decided"]) on(signal, () => { if ($("bulk").open) describeBulk(); });
   $("bulk-cancel").addEventListener("click", () => $("bulk").close());
   $("bulk-accept").addEventListener("click", () => {
@@ -228,8 +234,8 @@ function start() {
   $("title").textContent = show(payload.title, 200);
   const before = hasDecidedBefore ? " · second look" : "";
   $("subtitle").textContent = `${count(N, "image")} · ${countOfClasses()}${before}`;
-  // Only narrow screens can fold the filters away.
-  const narrow = window.matchMedia("(max-width: 760px)");
+  // Only small windows can fold the filters away; the style sheet has the same limits.
+  const narrow = window.matchMedia("(max-width: 1000px), (max-height: 640px)");
   const fold = () => { $("filters").open = !narrow.matches; };
   fold();
   narrow.addEventListener("change", fold);

@@ -69,14 +69,14 @@ function rowAfter(rows, code) {
 // Places of the list whose tiles touch a rectangle of the board.
 function placesIn(left, top, right, bottom) {
   const places = [];
-  const [wide, tall] = [layout.side + GAP, layout.side + CAPTION + GAP];
+  const [wide, tall] = [layout.side + GAP, layout.side + layout.caption + GAP];
   const firstColumn = Math.max(0, Math.ceil((left - wide) / wide));
   const lastColumn = Math.min(layout.columns - 1, Math.floor((right - GAP) / wide));
   for (const block of layout.blocks) {
     const lines = Math.ceil(block.count / layout.columns);
     if (block.y + lines * tall < top) continue;
     if (block.y > bottom) break;
-    const firstLine = Math.max(0, Math.ceil((top - block.y - layout.side - CAPTION) / tall));
+    const firstLine = Math.max(0, Math.ceil((top - block.y - layout.side - layout.caption) / tall));
     const lastLine = Math.min(lines - 1, Math.floor((bottom - block.y) / tall));
     for (let line = firstLine; line <= lastLine; line += 1) {
       for (let column = firstColumn; column <= lastColumn; column += 1) {
