@@ -165,15 +165,14 @@ class CorrectionPlan:
         if likely:
             open_ones = f", {undecided} of them undecided" if undecided else ""
             lines.append(
-                f"{len(likely)} of the images that stay are more likely foreign than not{open_ones}; "
+                f"{len(likely)} image(s) that stay are more likely foreign than not{open_ones}; "
                 f"--foreign {LIKELY:g} (min_foreign={LIKELY:g}) leaves them out"
             )
         unseen = [image for image in self._left_out_as_foreign() if image.hard_to_see]
         if unseen:
             kinds = " or ".join(dict.fromkeys(kind for image in unseen for kind in image.hard_to_see))
             lines.append(
-                f"{len(unseen)} of the {self.foreign_left_out} images left out as foreign are {kinds}; "
-                "look at them first"
+                f"{len(unseen)} of {self.foreign_left_out} image(s) left out as foreign are {kinds}; look at them first"
             )
         return lines
 
