@@ -29,8 +29,8 @@ def test_only_a_table_that_differs_is_kept(found: Audit, tmp_path: Path) -> None
     assert not kept_tables(tmp_path) and not (tmp_path / "earlier").exists()
     first = (tmp_path / "audit.csv").read_bytes()
     decided(found, "keep").save(tmp_path)
-    decided(found, "reject").save(tmp_path)
-    decided(found, "reject").save(tmp_path)
+    decided(found, "not sure").save(tmp_path)
+    decided(found, "not sure").save(tmp_path)
     assert [place.name for place in kept_tables(tmp_path)] == ["1", "2"]
     assert (tmp_path / "earlier" / "1" / "audit.csv").read_bytes() == first
     assert read_audit(table_of(tmp_path / "earlier" / "2")).decided[0] == "keep"

@@ -35,11 +35,11 @@ def test_every_decision_says_what_it_means() -> None:
         _1=ReviewDecision(Choice.RELABEL, NAMES[2]),
         _2=ReviewDecision(Choice.FOREIGN),
         _3=ReviewDecision(Choice.KEEP),
-        _4=ReviewDecision(Choice.REJECT, "", "mislabelled", NAMES[0]),
+        _4=ReviewDecision(Choice.NOT_SURE, "", "mislabelled", NAMES[0]),
         _5=ReviewDecision(Choice.ACCEPT, "", "unlabelled", NAMES[0]),
     )
     assert look.truth.tolist() == [1, 2, NO_CLASS, 0, UNDECIDED, 0]
-    assert look.words == ("accept", "relabel", "foreign", "keep", "reject", "accept")
+    assert look.words == ("accept", "relabel", "foreign", "keep", "not sure", "accept")
     assert look.decided == 6 and look.taught == 5
     verdicts = [look.verdict(place, int(SAMPLES.labels[place])) for place in range(6)]
     wrong = Verdict.MISLABELLED
@@ -102,9 +102,9 @@ def test_a_rejected_verdict_stays_what_it_is_and_is_marked(tmp_path: Path, monke
     write_folder(tmp_path / "images")
     first = run(tmp_path / "images")
     name = first.select(verdict="mislabelled").id[0]
-    second = run(tmp_path / "images", decisions={name: ReviewDecision(Choice.REJECT, "", "mislabelled")})
+    second = run(tmp_path / "images", decisions={name: ReviewDecision(Choice.NOT_SURE, "", "mislabelled")})
     (row,) = (row for row in second.table.rows() if row["id"] == name)
-    assert (row["verdict"], row["decided"]) == ("mislabelled", "reject") and row["confidence"] < 1
+    assert (row["verdict"], row["decided"]) == ("mislabelled", "not sure") and row["confidence"] < 1
     assert second.counts == first.counts and second.summary["counts"] == first.summary["counts"]
     (image,) = (image for image in plan_corrections(second.table).images if image.id == name)
     assert (image.action, image.label, image.why) == ("keep", image.given, "a person was not sure")

@@ -39,7 +39,7 @@ def test_a_plan_is_shown_and_nothing_written(table: Path, lond: Call) -> None:
     assert code == 0
     assert out.splitlines() == [
         "2 of 3 images stay, 1 of them under another label; 1 are left out",
-        "  keep             1  no doubt about the label",
+        "  keep             1  called clean",
         "  relabel          1  mislabelled (confidence at least 0.5)",
         "  leave out        1  foreign (chance at least 0.65)",
         "labels that change:",

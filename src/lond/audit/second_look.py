@@ -28,7 +28,7 @@ class SecondLook:
     """What a person decided about N images.
 
     ``truth`` ``(N,)`` is the true class of an image, -1 if it is foreign, -2 if that is not decided. ``words`` are the
-    decisions, "" where there is none; a rejected suggestion is a decision that tells no truth. ``apart`` are places of
+    decisions, "" where there is none; "not sure" is a decision that tells no truth. ``apart`` are places of
     images that repeat no other image, ``notes`` what a person should know. ``confirmed`` ``(N,)`` marks images of a
     corrected set whose label a person gave or confirmed before.
     """
@@ -41,7 +41,7 @@ class SecondLook:
 
     @property
     def decided(self) -> int:
-        """Number of decided images, rejected suggestions included."""
+        """Number of decided images, those of which a person is not sure included."""
         return sum(map(bool, self.words))
 
     @property
@@ -64,7 +64,7 @@ class SecondLook:
     def verdict(self, place: int, label: int) -> Verdict | None:
         """Return what a person's decision says about the image at a place and its given label; None if nothing.
 
-        A rejected suggestion says nothing: the audit's own verdict stays, and the table's ``decided`` marks it.
+        "Not sure" says nothing: the audit's own verdict stays, and the table's ``decided`` marks it.
         """
         truth = int(self.truth[place])
         if truth == NO_CLASS:
@@ -113,7 +113,7 @@ def second_look(decisions: Decisions, samples: Samples) -> SecondLook:
     for name, decision in found.items():
         place = places[name]
         truth[place] = _truth(decision, int(samples.labels[place]), names)
-        if int(truth[place]) != UNDECIDED or decision.choice == Choice.REJECT:
+        if int(truth[place]) != UNDECIDED or decision.choice == Choice.NOT_SURE:
             words[place] = str(decision.choice)
     return SecondLook(truth, tuple(words), frozenset(places[name] for name in apart))
 

@@ -129,7 +129,7 @@ def test_a_person_wins_over_the_table(choice: Choice) -> None:
     given = {row["id"]: row.get("label", "") for row in ROWS}
     expected = {
         Choice.ACCEPT: DEFAULT | {"unsure": "dog", "odd": "-", "bare": "dog", "clash": "dog"},
-        Choice.REJECT: given,
+        Choice.NOT_SURE: given,
         Choice.KEEP: given,
         Choice.RELABEL: dict.fromkeys(given, "dog"),
         Choice.FOREIGN: dict.fromkeys(given, "-"),
@@ -153,7 +153,7 @@ def test_a_label_that_is_given_already_is_no_change() -> None:
 
 
 def test_unknown_ids_and_labels_are_refused() -> None:
-    strangers = {f"x{number}": ReviewDecision(Choice.REJECT) for number in range(7)}
+    strangers = {f"x{number}": ReviewDecision(Choice.NOT_SURE) for number in range(7)}
     with pytest.raises(DataError, match="'x0', 'x1', 'x2', 'x3', 'x4' and 2 others"):
         planned(strangers)
     for new in (ReviewDecision(Choice.RELABEL, "eel"), ReviewDecision(Choice.ACCEPT, "", "mislabelled", "eel")):
@@ -183,7 +183,7 @@ def test_one_of_the_images_that_repeat_each_other_stays() -> None:
     table = table_of(*rows, clean("f", "a"))
     expected = {"a": "-", "b": "cat", "c": "cat", "d": "-", "e": "-", "f": "-"}
     assert actions(plan_corrections(table, drop_copies=True)) == expected
-    wanted = {"e": ReviewDecision(Choice.REJECT)}
+    wanted = {"e": ReviewDecision(Choice.NOT_SURE)}
     assert actions(plan_corrections(table, wanted, drop_copies=True)) == expected | {"e": "cat"}
 
 
@@ -233,7 +233,7 @@ def test_the_corrected_table_can_be_trained_on(tmp_path: Path) -> None:
         assert samples.confirmed is None
     assert [path.name for path in out.iterdir()] == ["labels.csv"]
     plan = plan_corrections(
-        table_of(*ROWS), {"sure": ReviewDecision(Choice.KEEP), "odd": ReviewDecision(Choice.REJECT)}
+        table_of(*ROWS), {"sure": ReviewDecision(Choice.KEEP), "odd": ReviewDecision(Choice.NOT_SURE)}
     )
     write_corrected_csv(out / "labels.csv", plan, source, overwrite=True)
     assert is_corrected(out / "labels.csv")
@@ -366,6 +366,6 @@ def test_words_of_the_table_that_are_no_decision() -> None:
     (image,) = plan_corrections(table_of(row | {"decided": "Not sure"})).images
     assert image.why == "a person was not sure"
     (image,) = plan_corrections(table_of(row | {"suggested_label": "", "confidence": 1.0})).images
-    assert image.why == "undecided: mislabelled, not sure enough", "no label stands there to be given"
+    assert image.why == "called mislabelled, but not surely enough", "no label stands there to be given"
     with pytest.raises(DataError, match="'maybe' is not a decision"):
         plan_corrections(table_of(row | {"decided": "maybe"}))

@@ -34,10 +34,10 @@ def test_decided_images_have_the_persons_verdict() -> None:
 
 def test_what_tells_no_label_is_only_marked() -> None:
     before = table_of(*ROWS)
-    after = with_decisions(before, {"sure": ReviewDecision(Choice.REJECT), "broken": ReviewDecision(Choice.KEEP)})
+    after = with_decisions(before, {"sure": ReviewDecision(Choice.NOT_SURE), "broken": ReviewDecision(Choice.KEEP)})
     assert after.verdict == before.verdict and after.suggested_label == before.suggested_label
-    assert dict(zip(after.id, after.decided, strict=True))["sure"] == "reject"
-    assert set(after.decided) == {"", "reject"}, "an unreadable image stays unreadable"
+    assert dict(zip(after.id, after.decided, strict=True))["sure"] == "not sure"
+    assert set(after.decided) == {"", "not sure"}, "an unreadable image stays unreadable"
 
 
 def test_corrections_are_the_same_as_with_the_decisions() -> None:

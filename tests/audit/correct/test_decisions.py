@@ -23,7 +23,7 @@ def test_all_decisions(tmp_path: Path) -> None:
     )
     assert read(tmp_path, rows) == {
         "a": ReviewDecision(Choice.ACCEPT, "", "mislabelled", "dog"),
-        "b": ReviewDecision(Choice.REJECT, "", "foreign"),
+        "b": ReviewDecision(Choice.NOT_SURE, "", "foreign"),
         "c": ReviewDecision(Choice.RELABEL, "dog", "clean", "cat"),
         "d": ReviewDecision(Choice.FOREIGN, "", "duplicate conflict"),
     }
@@ -34,17 +34,17 @@ def test_apostrophes_of_the_page_are_undone(tmp_path: Path) -> None:
     assert read(tmp_path, rows) == {
         "=a": ReviewDecision(Choice.ACCEPT, "", "mislabelled", "+dog"),
         "@b": ReviewDecision(Choice.RELABEL, "=new"),
-        "'quoted'": ReviewDecision(Choice.REJECT),
+        "'quoted'": ReviewDecision(Choice.NOT_SURE),
     }
 
 
 def test_a_file_that_a_spreadsheet_saved(tmp_path: Path) -> None:
-    assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": ReviewDecision(Choice.REJECT)}
+    assert read(tmp_path, "a;Reject \r\nb;\r\n", "\ufeffid;decision\r\n") == {"a": ReviewDecision(Choice.NOT_SURE)}
 
 
 @pytest.mark.parametrize("word", ["reject", "not sure", "Not sure ", "not-sure", "unsure"])
 def test_the_words_of_the_page_are_read_as_well(tmp_path: Path, word: str) -> None:
-    assert read(tmp_path, f"a,,,,,,{word},\n") == {"a": ReviewDecision(Choice.REJECT)}
+    assert read(tmp_path, f"a,,,,,,{word},\n") == {"a": ReviewDecision(Choice.NOT_SURE)}
 
 
 def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         ("a,,,,,,accept,\na,,,,,,reject,\n", r"row 2 \('a'\): the same image is decided twice"),
-        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, reject .or: not sure., relabel"),
+        ("a,,,,,,maybe,\n", "'maybe' is not a decision; it must be accept, not sure, relabel"),
         ("a,,,,,,relabel, \n", "needs a new_label"),
         ("a,,,odd,,,accept,\n", "'odd' is not a verdict"),
     ],

@@ -49,7 +49,7 @@ def test_reasons_are_told_with_their_detail() -> None:
 
 def test_reasons_and_changes_are_ordered_by_how_many() -> None:
     assert list(PLAN.reasons().items()) == [
-        ((KEEP, "no doubt about the label"), 1),
+        ((KEEP, "called clean"), 1),
         ((RELABEL, "mislabelled (confidence at least 0.5)"), 2),
         ((RELABEL, "a person gave the label"), 1),
         ((LEAVE_OUT, "unreadable"), 1),
@@ -66,7 +66,7 @@ def test_a_class_is_lost_if_no_image_that_stays_carries_it() -> None:
 def test_the_description_says_all_of_it() -> None:
     assert str(PLAN).splitlines() == [
         "4 of 5 images stay, 3 of them under another label; 1 are left out",
-        "  keep             1  no doubt about the label",
+        "  keep             1  called clean",
         "  relabel          2  mislabelled (confidence at least 0.5)",
         "  relabel          1  a person gave the label",
         "  leave out        1  unreadable",
@@ -88,8 +88,7 @@ def test_the_description_names_what_needs_a_look() -> None:
     kept_dark = replace(image("cat", "cat", KEEP), hard_to_see=("dark",))
     lines = CorrectionPlan((unsure, clean, clean, left, dark, soft, kept_dark)).describe().splitlines()
     assert lines[-2:] == [
-        "3 image(s) that stay are more likely foreign than not, 1 of them undecided; "
-        "--foreign 0.5 (min_foreign=0.5) leaves them out",
+        "3 image(s) that stay are more likely foreign than not; --foreign 0.5 leaves them out",
         "2 of 3 image(s) left out as foreign are dark or blurred; look at them first",
     ]
     assert (

@@ -117,7 +117,7 @@ def test_decides_by_mouse_and_takes_back(visit: Any, usual: Path) -> None:
     assert "accepted" in seen.tiles()[1] and seen.text("#progress-text").startswith("1 of")
     assert seen.said().startswith("Accepted")
     seen.choose(2)
-    page.click('#detail [data-action="reject"]')
+    page.click('#detail [data-action="not sure"]')
     assert "not sure" in seen.tiles()[2]
     seen.choose(4)
     page.select_option("#relabel", str(CLASSES.index("frog")))
@@ -419,7 +419,7 @@ def test_download_holds_the_decisions_and_comes_back_by_import(visit: Any, usual
     found = {(row["decision"], row["verdict"]): row for row in rows if row["decision"]}
     assert set(found) >= {
         ("accept", "mislabelled"),
-        ("reject", "mislabelled"),
+        ("not sure", "mislabelled"),
         ("accept", "foreign"),
         ("foreign", "clean"),
     }

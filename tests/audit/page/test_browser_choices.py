@@ -70,7 +70,7 @@ def test_no_on_a_card_keeps_the_label_and_r_skips(seen: Any) -> None:
     seen.choose(place)
     seen.page.keyboard.press("r")
     assert "not sure" in seen.tiles()[place]
-    assert "teaches nothing" in seen.page.get_attribute('#detail [data-action="reject"]', "title")
+    assert "teaches nothing" in seen.page.get_attribute('#detail [data-action="not sure"]', "title")
     assert "counts as truth" in seen.page.get_attribute('#detail [data-action="keep"]', "title")
 
 
@@ -115,8 +115,8 @@ def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
     filled = seen.page.evaluate(colour, "keep")
     seen.page.keyboard.press("f")
     seen.page.mouse.move(5, 5)
-    found = {name: seen.page.evaluate(colour, name) == filled for name in ("accept", "reject", "keep", "foreign")}
-    assert found == {"accept": False, "reject": False, "keep": False, "foreign": True}
+    found = {name: seen.page.evaluate(colour, name) == filled for name in ("accept", "not sure", "keep", "foreign")}
+    assert found == {"accept": False, "not sure": False, "keep": False, "foreign": True}
 
 
 def test_decisions_come_first_and_lead_to_the_next_commands(seen: Any) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def test_skipped_images_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: Path) -> None:
     page = make_page(80)
     wrong = [row for row, verdict in enumerate(page.table.verdict) if verdict == "mislabelled"][:2]
-    words = tuple("reject" if row in wrong else "" for row in range(80))
+    words = tuple("not sure" if row in wrong else "" for row in range(80))
     seen = visit(written(tmp_path, replace(page, table=replace(page.table, decided=words))), "overview")
     card = '.card[data-verdict="mislabelled"]'
     assert seen.text(f"{card} .card-number") == str(page.table.verdict.count("mislabelled"))
@@ -101,7 +101,7 @@ def test_the_tally_of_decisions_adds_up_by_what_becomes_of_the_images(visit: Any
         "1 changed as suggested, 2 kept as labelled, 2 marked foreign, 1 marked not sure (left as is)."
     )
     seen.page.keyboard.press("Escape")
-    for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("reject", 1)):
+    for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("not sure", 1)):
         seen.page.select_option("#filter-decision", word)
         assert seen.text("#shown").startswith(f"{images} of "), word
 

@@ -72,7 +72,7 @@ def test_a_frame_selects_what_it_touches_and_scrolls(visit: Any, usual: Path) ->
 
 @pytest.mark.parametrize(
     ("action", "key", "word"),
-    [("accept", "a", "accept"), ("reject", "r", "reject"), ("keep", "g", "keep"), ("foreign", "f", "foreign")],
+    [("accept", "a", "accept"), ("not sure", "r", "not sure"), ("keep", "g", "keep"), ("foreign", "f", "foreign")],
 )
 @pytest.mark.parametrize("how", ["mouse", "keyboard"])
 def test_decides_on_all_that_the_filters_leave(

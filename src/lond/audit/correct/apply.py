@@ -96,9 +96,9 @@ def plan_corrections(
         >>> found = audit((points, labels), settings=AuditSettings(map="none"))
         >>> print(plan_corrections(found.table).describe())
         40 of 40 images stay, 1 of them under another label; 0 are left out
-          keep            39  no doubt about the label
+          keep            39  called clean
           relabel          1  mislabelled (confidence at least 0.5)
-        1 image(s) that stay are more likely foreign than not; --foreign 0.5 (min_foreign=0.5) leaves them out
+        1 image(s) that stay are more likely foreign than not; --foreign 0.5 leaves them out
         labels that change:
                  1  1 -> 0
     """
@@ -243,7 +243,7 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
         return _image(row, Action.RELABEL, Reason.PERSON_RELABELLED, decision.new_label)
     if decision.choice == Choice.KEEP:
         return _image(row, Action.KEEP, Reason.PERSON_KEPT)
-    if decision.choice == Choice.REJECT:
+    if decision.choice == Choice.NOT_SURE:
         return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     # What was accepted is what the person saw, even if the table was made anew since.
     verdict = decision.verdict or row["verdict"]

@@ -12,17 +12,17 @@ from lond.types import Verdict
 
 
 class Choice(StrEnum):
-    """What a person said about one image; ``REJECT`` is the answer *Not sure* of the page."""
+    """What a person said about one image."""
 
     ACCEPT = "accept"
-    REJECT = "reject"
+    NOT_SURE = "not sure"
     RELABEL = "relabel"
     FOREIGN = "foreign"
     KEEP = "keep"
 
 
-OTHER_WORDS = {"not sure": Choice.REJECT, "not-sure": Choice.REJECT, "unsure": Choice.REJECT}
-"""Words that people write for a choice, besides its own."""
+OTHER_WORDS = {"reject": Choice.NOT_SURE, "not-sure": Choice.NOT_SURE, "unsure": Choice.NOT_SURE}
+"""Words that people, or earlier versions, write for a choice, besides its own."""
 
 
 def choice_of(word: str) -> Choice | None:
@@ -32,15 +32,14 @@ def choice_of(word: str) -> Choice | None:
         DataError: there is no such choice.
 
     Examples:
-        >>> choice_of("Not sure")
-        <Choice.REJECT: 'reject'>
+        >>> choice_of("unsure")
+        <Choice.NOT_SURE: 'not sure'>
     """
     text = word.strip().lower()
     if text in OTHER_WORDS:
         return OTHER_WORDS[text]
     if text and text not in tuple(Choice):
-        words = ", ".join(word if word != Choice.REJECT else f"{word} (or: not sure)" for word in Choice)
-        raise DataError(f"{text[:40]!r} is not a decision; it must be {words} or empty")
+        raise DataError(f"{text[:40]!r} is not a decision; it must be {', '.join(Choice)} or empty")
     return Choice(text) if text else None
 
 

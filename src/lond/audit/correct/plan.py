@@ -25,7 +25,7 @@ class Action(StrEnum):
 class Reason(StrEnum):
     """Why an image is kept, relabelled or left out: the words, with a gap for a detail where one belongs to them."""
 
-    NO_DOUBT = "no doubt about the label"
+    NO_DOUBT = "called clean"
     UNREADABLE = "unreadable"
     DUPLICATE_CONFLICT = "duplicate conflict"
     CONFLICT_SETTLED = "a person said which images are not the same"
@@ -34,9 +34,9 @@ class Reason(StrEnum):
     FOREIGN = "foreign (chance at least {})"
     PERHAPS_FOREIGN = "perhaps foreign (chance at least {})"
     FOREIGN_WANTED = "foreign, but foreign images are not left out"
-    UNSURE_FOREIGN = "undecided: foreign, not sure enough"
-    UNSURE_MISLABELLED = "undecided: mislabelled, not sure enough"
-    UNLABELLED = "undecided: unlabelled"
+    UNSURE_FOREIGN = "called foreign, but not surely enough"
+    UNSURE_MISLABELLED = "called mislabelled, but not surely enough"
+    UNLABELLED = "unlabelled"
     PERSON_FOREIGN = "a person called it foreign"
     PERSON_RELABELLED = "a person gave the label"
     PERSON_KEPT = "a person confirmed the label"
@@ -55,9 +55,6 @@ FOREIGN_REASONS = frozenset({
     Reason.PERSON_ACCEPTED_FOREIGN,
 })  # fmt: skip
 """Reasons for leaving out an image that is, or may be, foreign."""
-
-UNDECIDED_REASONS = frozenset({Reason.UNSURE_FOREIGN, Reason.UNSURE_MISLABELLED, Reason.UNLABELLED})
-"""Reasons of images about which the audit is not sure enough."""
 
 CONFIRMING = frozenset({
     Reason.PERSON_RELABELLED,
@@ -161,12 +158,10 @@ class CorrectionPlan:
         """Return one line on foreign images that stay, and one on images left out that are hard to judge."""
         lines = []
         likely = [image for image in self.kept if image.likely_foreign]
-        undecided = sum(image.reason in UNDECIDED_REASONS for image in likely)
         if likely:
-            open_ones = f", {undecided} of them undecided" if undecided else ""
             lines.append(
-                f"{len(likely)} image(s) that stay are more likely foreign than not{open_ones}; "
-                f"--foreign {LIKELY:g} (min_foreign={LIKELY:g}) leaves them out"
+                f"{len(likely)} image(s) that stay are more likely foreign than not; "
+                f"--foreign {LIKELY:g} leaves them out"
             )
         unseen = [image for image in self._left_out_as_foreign() if image.hard_to_see]
         if unseen:

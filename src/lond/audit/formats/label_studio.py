@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from lond.audit.correct.decisions import Choice
+from lond.audit.correct.decisions import Choice, choice_of
 from lond.audit.table import AuditTable
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
@@ -93,8 +93,8 @@ def _task(row: dict[str, Any]) -> dict[str, Any]:
     if not wanted:
         return {"data": data}
     result = {"from_name": "label", "to_name": "image", "type": "choices", "value": {"choices": [wanted]}}
-    # A rejected suggestion tells no label.
-    if row["decided"] and row["decided"] != Choice.REJECT:
+    # "Not sure" tells no label.
+    if choice_of(row["decided"]) not in (None, Choice.NOT_SURE):
         return {"data": data | {"decided": row["decided"]}, "annotations": [{"result": [result]}]}
     prediction = {"model_version": "lond", "result": [result]} | ({} if math.isnan(score) else {"score": score})
     return {"data": data, "predictions": [prediction]}

@@ -108,7 +108,7 @@ function readLine(cells, place, rows, found, faults) {
   if (!word && !alone) return;
   const id = cells[place.id] || "";
   const row = rows.get(undoNeutralise(id)) ?? rows.get(id) ?? NONE;
-  const code = CODES.indexOf(word);
+  const code = codeOfWord(word);
   const label = undoNeutralise(cells[place.new_label] || "");
   if (row === NONE) faults.unknown += 1;
   else if (code < 0 || (code === RELABEL && !label)) faults.odd += 1;

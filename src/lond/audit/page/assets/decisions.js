@@ -1,6 +1,8 @@
 // Decisions of a person: kept a row, undone and redone in steps, remembered by the browser.
 
-const CODES = ["", "accept", "reject", "relabel", "foreign", "keep"];
+const CODES = ["", "accept", "not sure", "relabel", "foreign", "keep"];
+// Files and tables of earlier versions say "reject".
+const codeOfWord = (word) => CODES.indexOf(word === "reject" ? "not sure" : word);
 const ACCEPT = 1, REJECT = 2, RELABEL = 3, MARK_FOREIGN = 4, KEEP = 5;
 const decisions = new Uint8Array(N);
 const chosen = new Int32Array(N).fill(NONE);
@@ -26,7 +28,7 @@ let unsaved = false;
 
 // Decisions of an earlier look came with the table; the verdict, and the suggestion of a new label, follow them.
 function valueBefore(row) {
-  const code = CODES.indexOf(decidedBefore(row));
+  const code = codeOfWord(decidedBefore(row));
   return code > 0 ? { code, to: code === RELABEL ? suggested[row] : NONE, alone: 0 } : null;
 }
 const isKept = (row) => {
