@@ -78,9 +78,9 @@ def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"mirrored": False}}})
     assert train_command(Path("corrected"), audit) == plain
     (audit / "features").mkdir()
-    cache = f"--set 'data.frozen.cache={audit / 'features'}'"
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=false"
+    cache, reuse = f"--set 'data.frozen.cache={audit / 'features'}'", "(the settings reuse the features of the audit)"
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=false {reuse}"
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"size": 240, "route": "torch"}}})
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240"
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240 {reuse}"
     write_json(audit / "summary.json", {"settings": None})
     assert train_command(Path("corrected"), audit) == plain

@@ -93,3 +93,5 @@ def test_what_an_export_lacks_and_needs_is_said(tmp_path: Path) -> None:
     assert "(0 decisions)" in told and "nobody has chosen a label there, so there is nothing to apply" in told
     told = run("audit-import", str(tmp_path / "datalab"), "--from", "datalab", *back)
     assert "no label differs from the given one" in told and "--all-checked" in told
+    for tool, text in said.items():
+        assert f"lond audit-import EXPORT --from {tool} --table {tmp_path / 'audit'}" in text.replace("\n", " ")

@@ -69,7 +69,8 @@ def train_command(corrected: Path, audit: Path) -> str:
     if "mirrored" in other:
         other["mirrored"] = str(other["mirrored"]).lower()
     texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
-    return " ".join([command, *(f"--set {shlex.quote(text)}" for text in texts)])
+    settings = " ".join(f"--set {shlex.quote(text)}" for text in texts)
+    return f"{command} {settings} (the settings reuse the features of the audit)"
 
 
 def told_foreign(count: int, folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -33,7 +34,7 @@ def audit_export(
     from lond.audit.saved import audited_folder, table_of
     from lond.audit.table import read_audit
 
-    table = table_of(existing_audit(table))
+    audit, table = table, table_of(existing_audit(table))
     judged, root = read_audit(table), root or audited_folder(table)
     if decisions is not None:
         judged = with_decisions(judged, read_decisions(decisions), allow_new_labels=new_labels)
@@ -41,6 +42,7 @@ def audit_export(
         say(f"written: {path}")
     for note in format_of(tool).notes(judged, root):
         say(f"note: {note}")
+    say(f"back, with what was changed there: lond audit-import EXPORT --from {tool} --table {shlex.quote(str(audit))}")
 
 
 def audit_import(
