@@ -47,7 +47,7 @@ function actionButtons(row) {
   };
   const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : `→ ${effectOfYes(row)}`, ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
+    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : `→\u00a0${effectOfYes(row)}`, ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
     button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
 }
 
