@@ -150,7 +150,8 @@ def test_one_label_that_the_audit_doubts_does_not_look_clean(visit: Any, tmp_pat
         group(seen, 0).locator(".show-image").nth(at).click()
         seen.page.keyboard.press("s")
     seen.page.click("#tab-copies")
-    assert " ".join(group(seen, 0).locator(".copy-head").inner_text().split()) == "2 images, labelled cat near copies, decided"
+    head = group(seen, 0).locator(".copy-head").inner_text()
+    assert " ".join(head.split()) == "2 images, labelled cat near copies, decided"
     assert group(seen, 0).locator(".member-state").all_inner_texts() == ["accepted: dog"] * 2
 
 
