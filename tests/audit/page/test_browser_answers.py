@@ -355,6 +355,15 @@ def test_forgetting_stands_apart_from_downloading(seen: Any) -> None:
     assert "marked foreign" in seen.tiles()[0]
 
 
+def test_the_decisions_dialog_fits_a_small_screen(seen: Any) -> None:
+    seen.page.click("#open-decisions")
+    fits = "(dialog) => dialog.scrollHeight <= dialog.clientHeight"
+    assert seen.page.locator("#decisions").evaluate(fits)
+    seen.page.click("#decisions summary")
+    assert "not_a_copy" in seen.text("#decisions details p")
+    assert seen.page.locator("#decisions").evaluate(fits)
+
+
 def test_a_message_lies_above_an_open_dialog(seen: Any) -> None:
     seen.page.click("#open-decisions")
     with seen.page.expect_download():

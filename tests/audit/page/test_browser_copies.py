@@ -42,7 +42,7 @@ def test_groups_stand_side_by_side_those_in_conflict_first(visit: Any, copies: P
     assert firsts == ["1", "7", "4", "10"]
     assert "4 groups" in seen.text("#copies-count") and "2 with different labels" in seen.text("#copies-count")
     assert group(seen, 7).locator(".member").count() == 3 and "labels differ: cat, dog" in group(seen, 7).inner_text()
-    assert "all cat" in group(seen, 4).inner_text() and "exact copies" in group(seen, 10).inner_text()
+    assert "labelled cat" in group(seen, 4).inner_text() and "exact copies" in group(seen, 10).inner_text()
     tops = group(seen, 7).locator(".member").evaluate_all("(nodes) => nodes.map((node) => node.offsetTop)")
     assert len(set(tops)) == 1
     assert group(seen, 10).locator("[data-apart-of]").count() == 0
@@ -126,6 +126,33 @@ def test_one_label_for_all_changes_nothing_where_all_were_decided_by_hand(visit:
     before = decided(seen)
     group(seen, 1).locator("[data-all-are]").first.click()
     assert seen.said().startswith("You decided on each of these images before") and decided(seen) == before
+
+
+def test_one_label_that_the_audit_doubts_does_not_look_clean(visit: Any, tmp_path: Path) -> None:
+    page = make_page(6)
+    table = replace(
+        page.table,
+        verdict=("mislabelled", "mislabelled", *["clean"] * 4),
+        label=("cat",) * 6,
+        suggested_label=("dog", "dog", *["cat"] * 4),
+        confidence=(0.9,) * 6,
+        duplicate_of=("", page.table.id[0], "", page.table.id[2], "", ""),
+        copy=("", "near", "", "near", "", ""),
+    )
+    seen = visit(written(tmp_path, replace(page, table=table)), "copies")
+    verdicts = {first: group(seen, first).locator(".member-verdict").all_inner_texts() for first in (0, 2)}
+    assert verdicts == {0: ["▲ called mislabelled: dog"] * 2, 2: ["● called clean"] * 2}
+    assert seen.page.locator(".copy-head .mark").count() == 0
+    assert group(seen, 0).locator(".member-state").all_inner_texts() == ["undecided"] * 2
+    assert group(seen, 2).locator(".member-state").count() == 0
+    for at in range(2):
+        seen.page.click("#tab-copies")
+        group(seen, 0).locator(".show-image").nth(at).click()
+        seen.page.keyboard.press("s")
+    seen.page.click("#tab-copies")
+    head = group(seen, 0).locator(".copy-head").inner_text()
+    assert " ".join(head.split()) == "2 images, labelled cat near copies, decided"
+    assert group(seen, 0).locator(".member-state").all_inner_texts() == ["accepted: dog"] * 2
 
 
 def test_a_page_without_copies_says_so(visit: Any, tmp_path: Path) -> None:

@@ -34,16 +34,24 @@ function factsOf(row) {
   return `${width} × ${height} · ${show(format, 12)} · ${size}`;
 }
 
+// What the audit calls an image, and the label that it suggests in place of the given one.
+function calledInWords(row) {
+  const isOpinion = !isUnsure(row) && [MISLABELLED, FOREIGN, CLEAN].includes(verdict[row]);
+  const other = !leaves(row) && proposedLabel(row) !== given[row] ? `: ${proposal(row)}` : "";
+  return `${isOpinion ? "called " : ""}${kindInWords(row)}${other}`;
+}
+
 function memberOf(rows, row) {
   const exact = rows.some((other) => other !== row && isExactCopy(other) && duplicateOf[other] === row) || isExactCopy(row);
-  const about = `${fileName(row)}, ${labelName(given[row])}, ${verdictOf(row)}, ${decisionText(row)}`;
+  const about = `${fileName(row)}, ${labelName(given[row])}, ${calledInWords(row)}, ${decisionText(row)}`;
   return make("li", { class: "member", "data-apart": String(apart[row] > 0) },
     make("button", { class: "show-image", "aria-label": `Open ${about}`, title: about, onclick: () => { select(row, { open: true }); openTab("review"); $("tab-review").focus(); } }, thumbnail(row, 156)),
     make("b", { class: "member-label", dir: "auto", title: labelName(given[row], 200), text: labelName(given[row]) }),
+    make("span", { class: "member-verdict", dir: "auto" }, markOf(kindOf(row)), ` ${calledInWords(row)}`),
     make("span", { class: "member-name", dir: "auto", title: show(pathOf(row), 400), text: fileName(row) }),
     factsOf(row) ? make("span", { class: "member-facts", text: factsOf(row) }) : null,
-    // Under one label there is nothing that must be decided.
-    labelsDiffer(rows) || isDecided(row) ? make("span", { class: "member-state", text: decisionText(row) }) : null,
+    // Under one label only doubts must be decided.
+    labelsDiffer(rows) || isListed(row) || isDecided(row) ? make("span", { class: "member-state", text: decisionText(row) }) : null,
     exact ? term("Exact copy") : make("button", {
       "aria-pressed": String(apart[row] > 0), "data-apart-of": row, text: "Not the same",
       title: "It is another picture: it counts as a picture of its own",
@@ -73,11 +81,11 @@ function groupActions(rows) {
 
 function groupCard(rows) {
   const names = labelsIn(rows).map((code) => labelName(code, 40));
-  const title = labelsDiffer(rows) ? `labels differ: ${names.join(", ")}` : names.length ? `all ${names[0]}` : "no label";
+  const title = labelsDiffer(rows) ? `labels differ: ${names.join(", ")}` : names.length ? `labelled ${names[0]}` : "no label";
   return make("section", { class: "copy-group", "data-group": rows[0], "data-settled": String(isSettledGroup(rows)) },
-    make("div", { class: "copy-head" }, labelsDiffer(rows) ? markOf("duplicate conflict") : markOf("clean"),
+    make("div", { class: "copy-head" }, labelsDiffer(rows) ? markOf("duplicate conflict") : null,
       make("h3", { dir: "auto", text: `${count(rows.length, "image")}, ${title}` }),
-      make("span", { class: "quiet", text: kindOfGroup(rows) }), make("span", { class: "copy-actions" }, ...groupActions(rows))),
+      make("span", { class: "quiet", text: `${kindOfGroup(rows)}${isSettledGroup(rows) ? ", decided" : ""}` }), make("span", { class: "copy-actions" }, ...groupActions(rows))),
     make("ul", { class: "members" }, ...rows.slice(0, 60).map((row) => memberOf(rows, row))),
     rows.length > 60 ? make("p", { class: "small", text: `and ${number.format(rows.length - 60)} more` }) : null);
 }
@@ -118,7 +126,7 @@ function setUpCopies() {
   kind.addEventListener("change", () => { copiesShown = COPIES_AT_ONCE; renderCopies(); });
   panel.append(
     make("section", { class: "block" }, make("h2", { text: "Copies" }),
-      make("p", { class: "lead" }, "Images of one group are taken for the same picture, as an ", term("exact copy"), " or a ", term("near copy"), ". Say where that is wrong, and which label is right. To keep one image of each group in the corrected set, run ", make("code", { text: "lond apply" }), " with ", make("code", { text: "--drop-copies" }), "."),
+      make("p", { class: "lead" }, "Images of one group are taken for the same picture, as an ", term("exact copy"), " or a ", term("near copy"), ". Say where that is wrong. Where the labels of a group differ, say which one is right; to change a label that all share, open the images. To keep one image of each group in the corrected set, run ", make("code", { text: "lond apply" }), " with ", make("code", { text: "--drop-copies" }), "."),
       make("div", { class: "copies-bar" }, make("p", { id: "copies-count", role: "status" }), make("label", { class: "inline" }, "Show", kind))),
     make("div", { id: "copies-list" }),
     make("button", { id: "copies-more", text: "Show more groups", hidden: true, onclick: () => { copiesShown += COPIES_AT_ONCE; renderCopies(); } }));

@@ -33,6 +33,9 @@ function choiceOfLabel(row) {
   return list;
 }
 
+// The arrow stays with its word, unless the button has no room for both on one line.
+const withArrow = (text) => `→${text.split(" ")[0].length > 9 ? " " : "\u00a0"}${text}`;
+
 // Every answer has its own place; the likeliest one is filled and has the key A besides.
 function actionButtons(row) {
   const now = outcomeOf(row, decisions[row]);
@@ -43,11 +46,11 @@ function actionButtons(row) {
       "aria-keyshortcuts": isBest ? `A ${KEY_OF[code]}` : KEY_OF[code],
       title: `${isBest ? "Likeliest answer. " : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
       onclick: () => decideRow(row, code),
-    }, make("span", { class: text.length > 14 ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
+    }, make("span", { class: text.length > (isBest && text.startsWith("→") ? 9 : 14) ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
   };
   const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : `→ ${effectOfYes(row)}`, ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
+    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : withArrow(effectOfYes(row)), ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
     button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
 }
 

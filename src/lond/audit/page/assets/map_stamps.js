@@ -47,8 +47,13 @@ function makeStamps(radius) {
 
 function drawShape(context, name, r) {
   context.beginPath();
-  if (name === UNSURE_NAME) context.arc(0, 0, 1.15 * r, Math.PI / 2, 1.5 * Math.PI);
-  else if (name === "mislabelled") { context.moveTo(0, -1.25 * r); context.lineTo(1.15 * r, 0.85 * r); context.lineTo(-1.15 * r, 0.85 * r); }
+  if (name === UNSURE_NAME) {
+    context.lineWidth = Math.max(1, 0.3 * r);
+    context.arc(0, 0, 1.15 * r - context.lineWidth / 2, 0, 2 * Math.PI);
+    context.stroke();
+    context.beginPath();
+    context.arc(0, 0, 1.15 * r, Math.PI / 2, 1.5 * Math.PI);
+  } else if (name === "mislabelled") { context.moveTo(0, -1.25 * r); context.lineTo(1.15 * r, 0.85 * r); context.lineTo(-1.15 * r, 0.85 * r); }
   else if (name === "foreign") context.rect(-0.95 * r, -0.95 * r, 1.9 * r, 1.9 * r);
   else if (name === "duplicate conflict") { context.moveTo(0, -1.3 * r); context.lineTo(1.3 * r, 0); context.lineTo(0, 1.3 * r); context.lineTo(-1.3 * r, 0); }
   else if (name === "unlabelled") { context.rect(-1.2 * r, -0.4 * r, 2.4 * r, 0.8 * r); context.rect(-0.4 * r, -1.2 * r, 0.8 * r, 2.4 * r); }

@@ -64,7 +64,7 @@ function sumOfDoubts() {
 }
 const progressTerm = term("", "doubts");
 // In a second look: which decisions came with it, and which did not.
-const keptAndNew = () => `${count(keptBefore, "decision")} kept from before, ${number.format(decided - keptBefore)} new`;
+const keptAndNew = () => `${count(keptBefore, "decision")} from before, ${number.format(decided - keptBefore)} new`;
 
 function showProgress() {
   progressTerm.textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
@@ -72,7 +72,7 @@ function showProgress() {
   if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
   $("progress-before").hidden = !hasDecidedBefore;
-  $("progress-before").textContent = hasDecidedBefore ? `in all ${number.format(keptBefore)} kept, ${number.format(decided - keptBefore)} new` : "";
+  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
