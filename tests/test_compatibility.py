@@ -25,6 +25,8 @@ STORE = Path(__file__).parents[1] / "results/store"
 SOURCES = {"embeddings": "embeddings.npz", "frozen": "photos"}
 RUNS = sorted(folder.name for folder in (WRITTEN / "runs").iterdir())
 ROUNDING = 1e-5
+REASONS_NOW = {"no doubt about the label": "called clean"}
+"""Reason of a correction in version 0.1.0 -> the same today."""
 NEW_SETTINGS = {
     "settings.mixed_pairs": "minor",
     "settings.details": "ours",
@@ -169,7 +171,10 @@ def test_corrections_are_planned_the_same(written: Path, lond: Call) -> None:
     options = ("--confidence", 0.6, "--foreign", 0.8, "--drop-copies", "--out", "now.csv", "--write")
     code, _, problem = lond("apply", "audit/audit.csv", *options)
     assert code == 0, problem
-    assert (written / "now.csv").read_text("utf-8") == (written / "answers/corrected.csv").read_text("utf-8")
+    before = (written / "answers/corrected.csv").read_text("utf-8")
+    for old, new in REASONS_NOW.items():
+        before = before.replace(old, new)
+    assert (written / "now.csv").read_text("utf-8") == before
     plan = plan_corrections(read_audit(written / "audit/audit.csv"), drop_copies=True)
     assert len(plan) == 65
 

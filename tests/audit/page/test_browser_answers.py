@@ -242,11 +242,11 @@ def test_every_answer_has_its_own_place(visit: Any, usual: Path) -> None:
         seen.choose(0)
         places = """(all) => all.map((one) => {
             const box = one.getBoundingClientRect();
-            return [one.dataset.action, Math.round(box.x), Math.round(box.y)].join(" ");
+            return [one.dataset.action, Math.round(box.x), Math.round(box.y)].join("|");
         })"""
         found.add(tuple(seen.page.eval_on_selector_all("#detail .choices button", places)))
     assert len(found) == 1
-    assert [place.split()[0] for place in found.pop()] == ["accept", "keep", "foreign", "not sure"]
+    assert [place.split("|")[0] for place in found.pop()] == ["accept", "keep", "foreign", "not sure"]
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 700), (1280, 800), (400, 800)])

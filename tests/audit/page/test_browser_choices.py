@@ -111,7 +111,7 @@ def test_buttons_of_a_doubt_do_what_they_say(seen: Any) -> None:
 def test_the_chosen_button_alone_is_filled(seen: Any) -> None:
     seen.page.evaluate("document.querySelector('#move-on').checked = false")
     seen.choose(1)
-    colour = "(name) => getComputedStyle(document.querySelector(`#detail [data-action=${name}]`)).backgroundColor"
+    colour = "(name) => getComputedStyle(document.querySelector(`#detail [data-action='${name}']`)).backgroundColor"
     filled = seen.page.evaluate(colour, "keep")
     seen.page.keyboard.press("f")
     seen.page.mouse.move(5, 5)
