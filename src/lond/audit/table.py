@@ -33,6 +33,10 @@ LATER = ("copy", "quality", "wrong_score", "decided", "copy_group", "wrong_if_kn
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
 """Columns without which a CSV file is not an audit's table."""
 
+HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
+"""Words of ``quality`` for pictures whose features cannot be trusted: there is so little to see that they may look
+foreign for that alone."""
+
 WHAT = "an audit's table"
 
 PART_ROWS = 100_000

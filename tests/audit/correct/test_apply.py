@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from lond.audit.correct.apply import CALLED_FOREIGN, HARD_TO_SEE, plan_corrections, read_decisions, write_corrected_csv
+from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.place import is_corrected
 from lond.audit.correct.plan import Action, CorrectionPlan
-from lond.audit.quality.oddities import ODDITIES
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.crossfit.chances import FOREIGN_FROM
 from lond.data.options import ReadOptions
@@ -102,7 +101,6 @@ def test_a_lower_chance_leaves_out_more_whatever_the_verdict() -> None:
 
 
 def test_images_that_need_a_look_are_marked() -> None:
-    assert set(ODDITIES) >= HARD_TO_SEE
     table = table_of(
         {"id": "a", "label": "cat", "verdict": "clean", "foreign_score": 0.5, "confidence": 0.4},
         {"id": "b", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "foreign_score": 0.6},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 from audit.page.page_samples import CLASSES, HOSTILE, make_table, numbers, texts
@@ -20,6 +22,8 @@ from lond.audit.page.columns import (
     table_key,
     text_column,
 )
+from lond.audit.quality.oddities import ODDITIES
+from lond.audit.table import HARD_TO_SEE
 
 
 def test_columns_decode_to_the_table() -> None:
@@ -128,3 +132,9 @@ def test_key_tells_tables_apart() -> None:
     table = make_table(9)
     assert table_key(table) == table_key(replace(table, confidence=(0.0,) * 9))
     assert len({table_key(table), table_key(replace(table, label=("x",) * 9)), table_key(table.take([0]))}) == 3
+
+
+def test_the_script_knows_which_pictures_are_hard_to_see() -> None:
+    script = files("lond.audit.page").joinpath("assets/core.js").read_text(encoding="utf-8")
+    (names,) = re.findall(r"const HARD_TO_SEE = (\[.*\]);", script)
+    assert set(json.loads(names)) == HARD_TO_SEE < set(ODDITIES)

@@ -13,7 +13,7 @@ from typing import Any
 from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read_decisions, read_not_copies
 from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import LIKELY, Action, CorrectionPlan, PlannedImage, Reason
-from lond.audit.table import AuditTable
+from lond.audit.table import HARD_TO_SEE, AuditTable
 from lond.data.read.tables import CONFIRMED, CORRECTED
 from lond.errors import ConfigError, DataError
 from lond.io.csv_files import neutralise, write_rows
@@ -33,9 +33,6 @@ __all__ = [
 
 CALLED_FOREIGN = 0.65
 """Chance to be foreign from which on an audit calls an image so."""
-
-HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
-"""Oddities of pictures that may look foreign only because there is little to see."""
 
 UNDECIDED = {
     Verdict.FOREIGN: Reason.UNSURE_FOREIGN,

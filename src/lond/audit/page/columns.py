@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lond.audit.table import NUMBERS, AuditTable
+from lond.audit.table import HARD_TO_SEE, NUMBERS, AuditTable
 from lond.types import Verdict
 
-HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
-"""What is odd about pictures whose features cannot be trusted."""
-
 HARDLY_SURE = 0.5
-"""A verdict on such a picture that doubts its label is taken for no surer than this."""
+"""A verdict on a picture that is hard to see and that doubts its label is taken for no surer than this."""
 
 DERIVED = ("wrong_if_known",)
 """Columns of numbers that follow from others, and need no room on the page."""
