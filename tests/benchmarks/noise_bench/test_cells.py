@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.made_up import small_world
 from benchmarks.noise_bench.cells import Cell, make
-from benchmarks.noise_bench.specs import PEOPLE_50, Spec, cells
+from benchmarks.noise_bench.specs import PEOPLE_50, Spec, cells, drawn_wider
 
 WORLD = small_world()
 
@@ -80,3 +80,33 @@ def test_mistakes_of_people_can_be_repaired() -> None:
 def test_of_both_halves_of_human_labels_only_the_one_not_tuned_on_is_scored() -> None:
     cell = make(replace(PEOPLE_50, part="judge"), WORLD)
     assert cell.classes == 50 and (cell.scored == (cell.given >= 25)).all()
+
+
+@pytest.mark.parametrize("spec", drawn_wider(40), ids=lambda spec: f"{spec.name}-{spec.source}")
+def test_every_wider_cell_can_be_made(spec: Spec) -> None:
+    cell = make(replace(spec, classes=min(spec.classes, 10)), WORLD)
+    assert np.isfinite(cell.features).all() and len(cell.features) == len(cell.given) == len(cell.true)
+
+
+@pytest.mark.parametrize("source", ["cifar", "people", "mnist"])
+def test_ease_moves_images_towards_their_class_or_adds_noise_but_keeps_labels(source: str) -> None:
+    def of(ease: float) -> Cell:
+        share = 1.0 if source == "people" else 0.2
+        family = "people" if source == "people" else "uniform"
+        return made(source=source, classes=8, family=family, wrong=share, foreign=share, ease=ease)
+
+    plain, easy, hard = of(0.0), of(0.5), of(-1.0)
+    for other in (easy, hard):
+        assert (plain.given == other.given).all() and (plain.true == other.true).all()
+    mine = plain.true == 0
+    mean = plain.features[mine].mean(axis=0)
+    assert np.allclose(easy.features[mine], (plain.features[mine] + mean) / 2, atol=1e-5)
+    noise = (hard.features - plain.features) / plain.features.std(axis=0)
+    assert abs(noise.std() - 1) < 0.05 and abs(noise.mean()) < 0.05
+
+
+def test_foreign_images_move_towards_their_own_classes() -> None:
+    plain, easy = (made(foreign=0.3, far=True, ease=ease) for ease in (0.0, 1.0))
+    foreign = plain.true < 0
+    assert len(np.unique(easy.features[foreign].round(4), axis=0)) > 1
+    assert len(np.unique(easy.features[~foreign].round(4), axis=0)) == 10
