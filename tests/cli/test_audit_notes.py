@@ -82,5 +82,10 @@ def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
     assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=false {reuse}"
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"size": 240, "route": "torch"}}})
     assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240 {reuse}"
+    write_json(audit / "summary.json", {"settings": {"extractor": usual | {"whole": True}}})
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.whole=true {reuse}"
+    del usual["whole"]
+    write_json(audit / "summary.json", {"settings": {"extractor": usual}})
+    assert train_command(Path("corrected"), audit) == f"{plain} {cache} {reuse}", "audits before there was a choice"
     write_json(audit / "summary.json", {"settings": None})
     assert train_command(Path("corrected"), audit) == plain

@@ -46,6 +46,10 @@ def audit(
         bool | None,
         typer.Option("--mirrored/--one-view", help="Also use the mirrored image; takes twice the time."),
     ] = None,
+    whole: Annotated[
+        bool | None,
+        typer.Option("--whole/--centre", help="See whole pictures, padded to squares, or their centre squares."),
+    ] = None,
     int8: Annotated[
         bool, typer.Option("--int8", help="Run the network in eight-bit integers; faster on a CPU (extra int8).")
     ] = False,
@@ -104,7 +108,7 @@ def audit(
         check_second_look(folder)
     settings = AuditSettings(
         train=train,
-        extractor=_extractor(folder / "heads", network, size, mirrored, route, int8),
+        extractor=_extractor(folder / "heads", network, size, mirrored, whole, route, int8),
         epochs=epochs,
         seed=seed,
         folds=folds,
@@ -168,12 +172,16 @@ def _processes_beside(on: str, ray_address: str, jobs: int) -> TorchrunSpread | 
 
 
 def _extractor(
-    heads: Path, network: str, size: int, mirrored: bool | None, route: str, int8: bool
+    heads: Path, network: str, size: int, mirrored: bool | None, whole: bool | None, route: str, int8: bool
 ) -> ExtractorSettings:
-    """Return the frozen network with the views of an earlier audit's heads, unless the options say which."""
+    """Return the frozen network with the views of an earlier audit's heads, unless the options say which.
+
+    Raises:
+        ConfigError: the options ask for another part of the pictures than the earlier audit saw.
+    """
     from lond.audit.judge.earlier import usual_extractor
 
-    found = usual_extractor(heads, network, size, route=route, precision="int8" if int8 else "full")
+    found = usual_extractor(heads, network, size, whole=whole, route=route, precision="int8" if int8 else "full")
     return found if mirrored is None else replace(found, mirrored=mirrored)
 
 

@@ -61,14 +61,16 @@ def train_command(corrected: Path, audit: Path) -> str:
         used = read_json(audit / SUMMARY)["settings"]["extractor"]
         # Features are found again only if they are of the same network and views.
         wanted = {name: used[name] for name in ("backbone", "size", "mirrored", "precision", "checkpoint_path")}
+        wanted["whole"] = used.get("whole", False)
     except (DataError, LookupError, TypeError):
         return command
     if not features.is_dir():
         return command
     other = {name: value for name, value in wanted.items() if value != usual[name]}
-    if "mirrored" in other:
-        other["mirrored"] = str(other["mirrored"]).lower()
-    texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
+    texts = [
+        f"data.frozen.{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in {"cache": str(features), **other}.items()
+    ]
     settings = " ".join(f"--set {shlex.quote(text)}" for text in texts)
     return f"{command} {settings} (the settings reuse the features of the audit)"
 
