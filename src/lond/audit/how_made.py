@@ -11,6 +11,7 @@ from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.crossfit.beside import Beside
+from lond.crossfit.judgement import Judgement
 from lond.data.squares import SquarePixels
 from lond.frozen.pictures import base_of
 from lond.frozen.read import ImageFacts
@@ -45,10 +46,11 @@ def learning_notes(learned: Learned) -> list[str]:
     return notes
 
 
-def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
+def second_look_facts(look: SecondLook, folder: Path | None, judgement: Judgement) -> dict[str, Any]:
+    """Return how many images were decided, by which key files and model are found, and why rates changed."""
     model = "" if folder is None else f"{folder.name}/{MODEL}"
-    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
+    changes = {kind: change._asdict() for kind, change in judgement.changes().items()}
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model, "rates": changes}
 
 
 def told_probabilities(beside: Beside) -> str:

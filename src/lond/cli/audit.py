@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.audit_notes import print_copies, print_model
+from lond.cli.audit_notes import print_copies, print_model, print_rise
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
 from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
 from lond.errors import ConfigError
@@ -230,6 +230,7 @@ def _print_summary(found: Audit) -> None:
             low, high = 100 * share["low"], 100 * share["high"]
             doubt = "; too few images to tell" if high - low > VAGUE else ""
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
+            print_rise(share["estimate"], (found.summary.get("second_look") or {}).get("rates", {}).get(name), title)
     share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
         advice = "on the page, sort all images by foreign score"
