@@ -72,6 +72,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
         frozen: True, or the name of a network, to learn from features of a frozen pretrained network instead of pixels;
             much faster on a CPU. The features are kept in ``runs/features`` if there is such a folder.
+        whole: With ``frozen``, see whole pictures of files, padded to squares, in place of their centre squares.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
         device: "auto", "cpu", "gpu" or "mps".
@@ -110,6 +111,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         strong: str = "autoaugment",
         settings: Mapping[str, Any] | None = None,
         frozen: bool | str = False,
+        whole: bool = False,
         false_alarm_rate: float = 0.05,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "auto",
@@ -122,7 +124,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.method, self.backbone, self.width = method, backbone, width
         self.epochs, self.warmup_epochs, self.batch_size = epochs, warmup_epochs, batch_size
         self.learning_rate, self.padding, self.flip, self.strong = learning_rate, padding, flip, strong
-        self.settings, self.frozen, self.false_alarm_rate = settings, frozen, false_alarm_rate
+        self.settings, self.frozen, self.whole, self.false_alarm_rate = settings, frozen, whole, false_alarm_rate
         self.random_state, self.device, self.n_jobs, self.precision = random_state, device, n_jobs, precision
         self.run_folder, self.warm_start, self.verbose = run_folder, warm_start, verbose
 
@@ -291,10 +293,11 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _ready(self, samples: Samples) -> Samples:
         """Return samples to learn from: features of the frozen network if there is one, else decoded images."""
+        frozen = frozen_settings(self.frozen, self.whole)
         if self.frozen and is_features(samples.pixels):
             raise ConfigError("X holds features already, which no frozen network can look at: leave out frozen")
         if self.frozen:
-            return new_features(samples, frozen_settings(self.frozen), self._runtime())
+            return new_features(samples, frozen, self._runtime())
         return in_memory(samples)
 
     def _config(self, samples: Samples) -> RunConfig:

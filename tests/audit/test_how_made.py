@@ -17,9 +17,11 @@ from lond.audit.how_made import (
     probability_facts,
     second_look_facts,
     seen_part,
+    shape_notes,
     told_probabilities,
 )
 from lond.audit.settings import AuditSettings
+from lond.crossfit.rates import RateChange
 from lond.data.pixels import ArrayPixels, SubsetPixels
 from lond.data.read.files import FilePixels
 
@@ -27,6 +29,10 @@ from lond.data.read.files import FilePixels
 def learned(recall: float = 1.0, beside: Any = None, beyond: bool = False) -> Any:
     evidence = SimpleNamespace(near=SimpleNamespace(recall=recall))
     return SimpleNamespace(judgement=SimpleNamespace(evidence=evidence, beyond_table=beyond), beside=beside)
+
+
+def facts(pixels: Any = None, whole: bool = False, measures: Any = None) -> Any:
+    return SimpleNamespace(samples=SimpleNamespace(pixels=pixels), whole=whole, measures=measures)
 
 
 def beside(judged: bool = False, share: float = 0.0) -> Any:
@@ -55,9 +61,11 @@ def test_what_became_of_given_probabilities(judged: bool, share: float, words: s
 
 def test_a_second_look_names_its_model_if_one_is_trained() -> None:
     look: Any = SimpleNamespace(decided=5, taught=3, key="k")
-    facts = {"decided": 5, "taught": 3, "key": "k"}
-    assert second_look_facts(look, None) == facts | {"model": ""}
-    assert second_look_facts(look, Path("heads/second-look-k")) == facts | {"model": "second-look-k/model"}
+    judged: Any = SimpleNamespace(changes=lambda: {"wrong": RateChange(0.1, 2.5, 3.0, 0.0)})
+    told = {"wrong": {"before": 0.1, "expected": 2.5, "found": 3.0, "others": 0.0}}
+    facts = {"decided": 5, "taught": 3, "key": "k", "rates": told}
+    assert second_look_facts(look, None, judged) == facts | {"model": ""}
+    assert second_look_facts(look, Path("heads/second-look-k"), judged) == facts | {"model": "second-look-k/model"}
 
 
 def test_a_map_names_its_kind_and_its_features() -> None:
@@ -69,6 +77,19 @@ def test_a_map_names_its_kind_and_its_features() -> None:
 def test_only_pictures_of_files_lose_their_ends() -> None:
     files = FilePixels(["wide.png"], 32)
     inside = ArrayPixels(np.zeros((2, 32, 64, 3), dtype=np.uint8))
-    assert seen_part(files, "", None) == seen_part(SubsetPixels(files, torch.tensor([0])), "", None) == "centre square"
-    assert seen_part(inside, "", beside()) == "whole"
-    assert seen_part(files, None, None) == seen_part(files, "", beside(judged=True)) == ""
+    for pixels in (files, SubsetPixels(files, torch.tensor([0]))):
+        assert seen_part(facts(pixels), "", None) == "centre square"
+        assert seen_part(facts(pixels, whole=True), "", None) == "whole, padded"
+    assert seen_part(facts(inside), "", beside()) == seen_part(facts(inside, whole=True), "", None) == "whole"
+    assert seen_part(facts(files), None, None) == seen_part(facts(files), "", beside(judged=True)) == ""
+
+
+@pytest.mark.parametrize(("long", "told"), [(2, True), (1, False)])
+def test_many_long_pictures_are_worth_a_hint(long: int, told: bool) -> None:
+    sides = [(160, 100)] * (long - 1) + [(100, 151)] + [(150, 100)] * (10 - long) + [(0, 0)]
+    measures = np.zeros((len(sides), 8), dtype=np.float32)
+    measures[:, :2] = sides
+    notes = shape_notes(facts(measures=measures), "centre square")
+    assert len(notes) == told and (not told or (notes[0].startswith("20 % of") and "--whole" in notes[0]))
+    assert not shape_notes(facts(measures=measures), "whole, padded") and not shape_notes(facts(), "centre square")
+    assert not shape_notes(facts(measures=measures[-1:]), "centre square")

@@ -8,13 +8,14 @@ import pytest
 
 from lond.audit.settings import AuditSettings
 from lond.errors import ConfigError
+from lond.frozen.extractor import ExtractorSettings
 
 
 @pytest.mark.parametrize(
     "values",
     [
         {"epochs": 1}, {"epochs": -1}, {"neighbours": 0}, {"folds": 1}, {"folds": -1}, {"false_alarm_rate": 1},
-        {"false_alarm_rate": 0}, {"train": "magic"},
+        {"false_alarm_rate": 0}, {"train": "magic"}, {"train": "finetune", "extractor": ExtractorSettings(whole=True)},
     ],
 )  # fmt: skip
 def test_settings_that_mean_nothing_are_refused(values: dict[str, Any]) -> None:

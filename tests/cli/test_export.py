@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from export.export_samples import trained
 
-from lond.runs import save_trained
+from lond.runs import load_run, save_trained
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -25,6 +25,13 @@ def test_weights_are_written(run: Path, tmp_path: Path, lond: Call) -> None:
     assert err.splitlines() == ["export: step 1 of 2, reading the run", "export: step 2 of 2, writing"]
     assert "3 classes, threshold 0.25" in out and "outputs" not in out
     assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_the_threshold_has_all_its_digits(run: Path, tmp_path: Path, lond: Call) -> None:
+    _, out, _ = lond("export", run, tmp_path / "model.safetensors", "--threshold", 0.123456789012345)
+    assert "threshold 0.123456789012345" in out
+    _, out, _ = lond("export", run, tmp_path / "model.safetensors")
+    assert float(out.split("threshold ")[1].split()[0]) == load_run(run).threshold
 
 
 def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call) -> None:

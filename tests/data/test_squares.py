@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
-from lond.data.squares import cut_squares, default_workers
+from lond.data.squares import cut_squares, default_workers, padded_square
 
 
 def _ramp(width: int, height: int) -> Image.Image:
@@ -42,6 +42,20 @@ def test_strips_are_cut_at_the_asked_end() -> None:
     left, right = cut_squares(_ramp(2000, 10), 8, [(0.5, 0.0), (0.5, 1.0)])
     assert np.asarray(left)[..., 0].max() < 10
     assert np.asarray(right)[..., 0].min() > 245
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+@pytest.mark.parametrize("shape", [(80, 40), (40, 80), (33, 32), (7, 7), (500, 21), (19, 300)])
+def test_whole_pictures_are_padded_as_pillow_pads_them(shape: tuple[int, int], mode: str) -> None:
+    image = _ramp(*shape).convert(mode)
+    colour = 128 if mode == "L" else (128, 128, 128)
+    expected = ImageOps.pad(image, (32, 32), Image.Resampling.BILINEAR, color=colour)
+    assert np.array_equal(np.asarray(padded_square(image, 32)), np.asarray(expected))
+
+
+def test_of_a_thin_strip_a_line_is_left() -> None:
+    square = np.asarray(padded_square(Image.new("L", (30_000, 1), 9), 32))
+    assert (square == 9).sum() == 32 and (square == 128).sum() == 31 * 32
 
 
 def test_default_workers_leave_a_core_free(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,9 @@ def test_a_frozen_network_is_part_of_the_graph(mirrored: bool, monkeypatch: pyte
     run = SimpleNamespace(config=SimpleNamespace(data=SimpleNamespace(frozen=settings)), shape=None)
     takes = graph_input(run)  # type: ignore[arg-type]
     assert (takes.name, takes.shape, takes.dtype) == ("images", (3, 16, 16), "uint8")
-    assert "RGB" in takes.before and takes.inside == "normalisation and tiny"
+    assert "RGB" in takes.before and "short side to 16" in takes.before and takes.inside == "normalisation and tiny"
+    run.config.data.frozen = replace(settings, whole=True)
+    assert "long side to 16" in (before := graph_input(run).before) and "with 128 to a square" in before  # type: ignore[arg-type]
     images = torch.randint(0, 256, (2, 3, 16, 16), dtype=torch.uint8)
     mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (Tiny.input_mean, Tiny.input_std))
     views = [images, images.flip(-1)] if mirrored else [images]

@@ -80,6 +80,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stored_key_stays() -> None:
     assert ExtractorSettings().key() == "efficientnet-lite0  size=224 views=2"
     assert ExtractorSettings(mirrored=False).key() == "efficientnet-lite0  size=224 views=1"
+    assert ExtractorSettings(mirrored=False, whole=True).key() == "efficientnet-lite0  size=224 views=1 whole"
 
 
 def test_batches_do_not_matter() -> None:

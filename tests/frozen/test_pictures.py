@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 import lond.frozen.pictures as module
 from lond.data import images
@@ -83,6 +84,18 @@ def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int
         assert np.array_equal(measures, measure_picture(decode(path, min_side=40), *size))
 
 
+@pytest.mark.parametrize("workers", [0, 3])
+def test_whole_pictures_are_seen_to_their_ends(paths: list[Path], workers: int) -> None:
+    pixels = FilePixels(paths, 24, num_workers=workers)
+    centre, whole = read(pixels), read(pixels, replace(EVERYTHING, whole=True))
+    for path, found in zip(paths, whole.inputs, strict=True):
+        padded = ImageOps.pad(decode(path), (40, 40), Image.Resampling.BILINEAR, color=(128, 128, 128))
+        difference = np.abs(found.permute(1, 2, 0).numpy() - np.asarray(padded).astype(int))
+        # A large JPEG file is decoded at half its size.
+        assert difference.max() <= (1 if max(decode(path).size) < 160 else 8)
+    assert whole.hashes == centre.hashes and torch.equal(whole.perceptual.small, centre.perceptual.small)
+
+
 def test_threads_keep_the_order_and_stop_with_the_reader(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH", 4)
     many = [paths[number % 4] for number in range(50)]
@@ -107,7 +120,7 @@ def test_each_file_is_decoded_once_however_large(paths: list[Path], monkeypatch:
 def test_what_is_known_is_not_decoded(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     pixels = FilePixels(paths, 24, num_workers=0)
     hashes = read(pixels).hashes
-    known = Wanted(40, True, True, frozenset(hashes), frozenset(hashes))
+    known = Wanted(40, False, True, True, frozenset(hashes), frozenset(hashes))
     monkeypatch.setattr("lond.data.images._converted", None)
     part = read(pixels, known)
     assert part.hashes == hashes
@@ -138,6 +151,15 @@ def test_items_of_a_dataset_are_hashed_by_their_squares() -> None:
     assert part.hashes[0] == part.hashes[2] == pixel_hash(squares(pixels, 16)[0])
     assert part.hashes[1] == "" and list(part.reasons) == [1]
     assert Image.open(io.BytesIO(part.thumbnails[0])).size == (30, 20)
+
+
+def test_items_that_differ_at_their_ends_are_not_the_same_if_they_are_seen_whole() -> None:
+    items = np.full((2, 16, 48, 3), 90, dtype=np.uint8)
+    items[1, :, :8] = 200
+    pixels = DatasetPixels([(Image.fromarray(item), 0) for item in items], 16)
+    assert len(set(read(pixels).hashes)) == 1
+    whole = read(pixels, replace(EVERYTHING, whole=True))
+    assert len(set(whole.hashes)) == 2 and not torch.equal(whole.inputs[0], whole.inputs[1])
 
 
 def test_arrays_are_seen_as_they_are() -> None:

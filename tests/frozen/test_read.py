@@ -158,6 +158,7 @@ def test_other_networks_have_their_own_features(tmp_path: Path) -> None:
     hashes = read(tmp_path / "images", tmp_path / "cache").hashes
     other = ContentCache(tmp_path / "cache", ExtractorSettings(size=32).key())
     assert not any(content in other for content in hashes)
+    assert not ContentCache(tmp_path / "cache", ExtractorSettings(size=16, whole=True).key()).known()
     same = ContentCache(tmp_path / "cache", ExtractorSettings(size=16, route="torch").key())
     assert all(content in same for content in hashes)
 

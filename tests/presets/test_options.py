@@ -46,6 +46,12 @@ def test_a_named_network_asks_for_its_features_at_its_own_size() -> None:
     assert (smaller.data.frozen.backbone, smaller.data.frozen.size) == ("efficientnet-lite1", 96)
 
 
+def test_whole_pictures_ask_for_frozen_features() -> None:
+    found = stages("", "cifar80n-sym20", "standard", whole=True)["command line"]
+    assert found.data.frozen.whole and found.data.frozen.backbone == "efficientnet-lite0"
+    assert not stages("", "cifar80n-sym20", "standard", frozen=True)["command line"].data.frozen.whole
+
+
 def test_the_method_of_your_own_data_if_none_is_named(tmp_path: Path) -> None:
     images, features = tmp_path / "images.npz", tmp_path / "features.npz"
     labels = np.arange(40) % 2

@@ -5,14 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.crossfit.beside import Beside
+from lond.crossfit.judgement import Judgement
 from lond.data.squares import SquarePixels
 from lond.frozen.pictures import base_of
+from lond.frozen.read import ImageFacts
 from lond.layout_map import used_kind
-from lond.types import Pixels
+
+CENTRE, PADDED, SQUEEZED = "centre square", "whole, padded", "whole"
+"""Which part of a picture the network saw, in the summary."""
+
+LONG = 1.5
+"""Long side by short side of a picture whose ends are worth a hint."""
+
+MANY_LONG = 0.1
+"""Share of such pictures above which the hint is given."""
 
 BEYOND_TABLE = (
     "the labels fit the images so badly that all probabilities are rough, and no image is called foreign; "
@@ -34,10 +46,11 @@ def learning_notes(learned: Learned) -> list[str]:
     return notes
 
 
-def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
+def second_look_facts(look: SecondLook, folder: Path | None, judgement: Judgement) -> dict[str, Any]:
+    """Return how many images were decided, by which key files and model are found, and why rates changed."""
     model = "" if folder is None else f"{folder.name}/{MODEL}"
-    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
+    changes = {kind: change._asdict() for kind, change in judgement.changes().items()}
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model, "rates": changes}
 
 
 def told_probabilities(beside: Beside) -> str:
@@ -65,12 +78,29 @@ def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
     return {"kind": used_kind(settings.map), "space": own if cache is None else "the features of the frozen network"}
 
 
-def seen_part(pixels: Pixels, cache: str | None, beside: Beside | None) -> str:
-    """Return which part of a picture the network saw: "centre square", or "whole" if it was squeezed into a square.
+def seen_part(facts: ImageFacts, cache: str | None, beside: Beside | None) -> str:
+    """Return which part of a picture the network saw: ``CENTRE``, ``PADDED``, or ``SQUEEZED`` if it came as an array.
 
     "" if that is unknown, because the images are judged by features or probabilities of the user's own; ``cache`` is
     None for such features.
     """
     if cache is None or (beside is not None and beside.judged):
         return ""
-    return "centre square" if isinstance(base_of(pixels)[0], SquarePixels) else "whole"
+    if not isinstance(base_of(facts.samples.pixels)[0], SquarePixels):
+        return SQUEEZED
+    return PADDED if facts.whole else CENTRE
+
+
+def shape_notes(facts: ImageFacts, seen: str) -> list[str]:
+    """Return a hint at whole pictures if many are so long that their centre squares show little of them."""
+    if facts.measures is None or seen != CENTRE:
+        return []
+    sides = np.sort(facts.measures[:, :2], axis=1)
+    sides = sides[sides[:, 0] > 0]
+    share = float((sides[:, 1] > LONG * sides[:, 0]).mean()) if len(sides) else 0.0
+    if share <= MANY_LONG:
+        return []
+    return [
+        f"{100 * share:.0f} % of the pictures are more than {LONG} times as long as wide, or as wide as long, and are "
+        "judged by their centre square; --whole and another --out judge whole pictures"
+    ]

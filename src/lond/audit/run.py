@@ -14,7 +14,7 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts, seen_part
+from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts, seen_part, shape_notes
 from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
@@ -54,6 +54,7 @@ def audit(
     embeddings: Path | str | NDArray[Any] | Tensor | None = None,
     pred_probs: Path | str | NDArray[Any] | Tensor | None = None,
     decisions: Decisions | None = None,
+    whole: bool | None = None,
     settings: AuditSettings | None = None,
     cache: Path | None = None,
     folder: Path | None = None,
@@ -75,6 +76,8 @@ def audit(
         decisions: a reviewer's decisions on some of the images, as written by the page or as id -> decision. They are
             used as ground truth, and the other images are judged again. Labels that a corrected set says a person
             confirmed are ground truth in any case.
+        whole: judge whole pictures, padded to squares, instead of centre squares; None = as ``settings`` or runs in
+            ``folder`` say.
         settings: settings; None = the defaults, with the views of the runs in ``folder``, if it holds any.
         cache: folder of cached features for later audits; None keeps them for this call only.
         folder: folder in which a model for new images is trained or resumed; None trains none. The model of a second
@@ -97,7 +100,9 @@ def audit(
         >>> wrong.id, wrong.suggested_label
         (('0',), ('0',))
     """
-    settings = settings or AuditSettings(usual_extractor(folder))
+    settings = settings or AuditSettings(usual_extractor(folder, whole=whole))
+    if whole is not None:
+        settings = replace(settings, extractor=replace(settings.extractor, whole=whole))
     runtime, options = runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
@@ -165,7 +170,9 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     verdicts = found.verdicts(at)
     places = _places(learned, at, settings)
     table = found.table(at, verdicts)
+    seen_of_each = seen_part(facts, read.space, learned.beside)
     notes = [*read.notes, *(() if look is None else look.notes), *learning_notes(learned)]
+    notes += shape_notes(facts, seen_of_each)
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         table if odd is None else replace(table, quality=odd.names),
@@ -173,13 +180,20 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
         found.summary(verdicts, notes, read.leaks)
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
-        | {"seen": seen_part(samples.pixels, read.space, learned.beside)}
-        | ({"second_look": second_look_facts(look, folder)} if look is not None and read.is_second else {})
+        | {"seen": seen_of_each}
+        | _second_look(read, look, folder, learned)
         | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         places,
         facts.thumbnail,
         vectors.numpy(),
     )
+
+
+def _second_look(read: _Read, look: SecondLook | None, folder: Path | None, learned: Learned) -> dict[str, Any]:
+    """Return the summary's entry on a second look, if this is one."""
+    if look is None or not read.is_second:
+        return {}
+    return {"second_look": second_look_facts(look, folder, learned.judgement)}
 
 
 def _groups_of_copies(facts: ImageFacts, vectors: Tensor, look: SecondLook | None) -> DuplicateGroups:

@@ -41,6 +41,8 @@ class AuditSettings:
         """Check that the training is known, counts are large enough and the rate lies in (0, 1)."""
         if self.train not in get_args(TrainingKind):
             raise ConfigError(f"there is no training {self.train!r}; choose one of {', '.join(get_args(TrainingKind))}")
+        if self.extractor.whole and self.train != "heads":
+            raise ConfigError("whole pictures are for the frozen network; a trained one sees centre squares")
         if self.epochs == 1 or self.epochs < 0 or self.neighbours < 1:
             raise ConfigError("an audit needs at least 2 epochs (0 = the usual number) and 1 neighbour")
         if not 0 < self.false_alarm_rate < 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.audit_notes import print_copies, print_model
+from lond.cli.audit_notes import print_copies, print_model, print_rise
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
 from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
 from lond.errors import ConfigError
@@ -45,6 +45,10 @@ def audit(
     mirrored: Annotated[
         bool | None,
         typer.Option("--mirrored/--one-view", help="Also use the mirrored image; takes twice the time."),
+    ] = None,
+    whole: Annotated[
+        bool | None,
+        typer.Option("--whole/--centre", help="See whole pictures, padded to squares, or their centre squares."),
     ] = None,
     int8: Annotated[
         bool, typer.Option("--int8", help="Run the network in eight-bit integers; faster on a CPU (extra int8).")
@@ -104,7 +108,7 @@ def audit(
         check_second_look(folder)
     settings = AuditSettings(
         train=train,
-        extractor=_extractor(folder / "heads", network, size, mirrored, route, int8),
+        extractor=_extractor(folder / "heads", network, size, mirrored, whole, route, int8),
         epochs=epochs,
         seed=seed,
         folds=folds,
@@ -168,12 +172,16 @@ def _processes_beside(on: str, ray_address: str, jobs: int) -> TorchrunSpread | 
 
 
 def _extractor(
-    heads: Path, network: str, size: int, mirrored: bool | None, route: str, int8: bool
+    heads: Path, network: str, size: int, mirrored: bool | None, whole: bool | None, route: str, int8: bool
 ) -> ExtractorSettings:
-    """Return the frozen network with the views of an earlier audit's heads, unless the options say which."""
+    """Return the frozen network with the views of an earlier audit's heads, unless the options say which.
+
+    Raises:
+        ConfigError: the options ask for another part of the pictures than the earlier audit saw.
+    """
     from lond.audit.judge.earlier import usual_extractor
 
-    found = usual_extractor(heads, network, size, route=route, precision="int8" if int8 else "full")
+    found = usual_extractor(heads, network, size, whole=whole, route=route, precision="int8" if int8 else "full")
     return found if mirrored is None else replace(found, mirrored=mirrored)
 
 
@@ -222,6 +230,7 @@ def _print_summary(found: Audit) -> None:
             low, high = 100 * share["low"], 100 * share["high"]
             doubt = "; too few images to tell" if high - low > VAGUE else ""
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
+            print_rise(share["estimate"], (found.summary.get("second_look") or {}).get("rates", {}).get(name), title)
     share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
         advice = "on the page, sort all images by foreign score"

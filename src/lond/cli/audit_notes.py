@@ -15,6 +15,9 @@ from lond.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from lond.audit.table import AuditTable
 
+SMALL_RISE = 0.0005
+"""Rise of a rate that is not worth a line: it would not be seen in what is printed."""
+
 
 def print_copies(table: AuditTable) -> None:
     """Say how many groups of copies and remarks on picture quality the page shows."""
@@ -25,6 +28,24 @@ def print_copies(table: AuditTable) -> None:
         told.append(f"unusual pictures ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})")
     if told:
         say(f"also found: {' and '.join(told)}; see the page")
+
+
+def print_rise(estimate: float, change: dict[str, float] | None, title: str) -> None:
+    """Say why a rate is higher than before a person decided; nothing if it is not.
+
+    Args:
+        estimate: the rate now.
+        change: ``lond.crossfit.rates.RateChange`` as a dictionary; None if it is not known.
+        title: what is counted.
+    """
+    if change is None or estimate <= change["before"] + SMALL_RISE:
+        return
+    own = estimate - change["before"] - change["others"]
+    say(
+        f"up from {100 * change['before']:.1f} %: {100 * own:+.1f} points because {change['found']:.0f} {title} are "
+        f"among the images that you decided on, where {change['expected']:.0f} were expected; "
+        f"{100 * change['others']:+.1f} points because the other images were judged again"
+    )
 
 
 def existing_audit(place: Path) -> Path:
@@ -61,14 +82,16 @@ def train_command(corrected: Path, audit: Path) -> str:
         used = read_json(audit / SUMMARY)["settings"]["extractor"]
         # Features are found again only if they are of the same network and views.
         wanted = {name: used[name] for name in ("backbone", "size", "mirrored", "precision", "checkpoint_path")}
+        wanted["whole"] = used.get("whole", False)
     except (DataError, LookupError, TypeError):
         return command
     if not features.is_dir():
         return command
     other = {name: value for name, value in wanted.items() if value != usual[name]}
-    if "mirrored" in other:
-        other["mirrored"] = str(other["mirrored"]).lower()
-    texts = [f"data.frozen.{name}={value}" for name, value in {"cache": str(features), **other}.items()]
+    texts = [
+        f"data.frozen.{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in {"cache": str(features), **other}.items()
+    ]
     settings = " ".join(f"--set {shlex.quote(text)}" for text in texts)
     return f"{command} {settings} (the settings reuse the features of the audit)"
 

@@ -23,6 +23,7 @@ from lond.cli.shared import (
     Root,
     TestData,
     TrainedOn,
+    Whole,
     known_names,
     print_table,
     resumable,
@@ -48,6 +49,7 @@ def compare(
     epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
     frozen: Frozen = False,
     network: FrozenNetwork = "",
+    whole: Whole = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
@@ -82,6 +84,7 @@ def compare(
             epochs=epochs,
             frozen=frozen,
             network=network,
+            whole=whole,
             overrides=overrides,
         )[COMMAND_LINE]
     planned = plan(configs, seed_numbers(seeds), folder)

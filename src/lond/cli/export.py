@@ -43,7 +43,8 @@ def export(
     with overall("export", lines=True):
         said = export_run(folder, file, threshold=threshold, text=text)
     size = ", ".join(map(str, said["input"]["shape"]))
-    say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']:.4g}")
+    # With all its digits, or scores compared with it would be called otherwise than by the graph.
+    say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']!r}")
     if said["outputs"]:
         say(f"input {said['input']['name']}: {said['input']['dtype']} ({size}); {said['input']['preprocessing']}")
         say(f"outputs: {', '.join(said['outputs'])}; foreign score: {said['detector']}")

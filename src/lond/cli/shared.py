@@ -52,6 +52,10 @@ Frozen = Annotated[bool, typer.Option("--frozen", help="Train on features of a f
 FrozenNetwork = Annotated[
     str, typer.Option(help="Frozen network, with --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
 ]
+Whole = Annotated[
+    bool,
+    typer.Option("--whole", help="Let the frozen network see whole pictures, padded to squares; implies --frozen."),
+]
 TrainedOn = Annotated[str, typer.Option(help="Device: auto, cpu, gpu or mps.")]
 """Options of the commands that train runs."""
 

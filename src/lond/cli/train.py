@@ -16,6 +16,7 @@ from lond.cli.shared import (
     Root,
     TestData,
     TrainedOn,
+    Whole,
     note,
     out,
     print_figures,
@@ -47,6 +48,7 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Total epochs; the warm-up keeps its share.")] = None,
     frozen: Frozen = False,
     network: FrozenNetwork = "",
+    whole: Whole = False,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
@@ -83,6 +85,7 @@ def train(
         epochs=epochs,
         frozen=frozen,
         network=network,
+        whole=whole,
         overrides=overrides,
     )
     config = found[COMMAND_LINE]

@@ -92,7 +92,8 @@ def with_probabilities(judgement: Judgement, probabilities: Tensor) -> Beside:
         likely = torch.where(undecided[:, None], moved, likely)
         sure = torch.where(undecided, confidence(suggested, moved[:, WRONG], table), sure)
         suggested = replace(suggested, suggested=torch.where(undecided, suggested.suggested, found.suggested))
-    new = replace(judgement, evidence=suggested, chances=likely, confidence=sure)
+    first = None if judged else judgement.first
+    new = replace(judgement, evidence=suggested, chances=likely, confidence=sure, first=first)
     return Beside(new, judged, share, losses[0], losses[1])
 
 

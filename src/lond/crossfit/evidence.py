@@ -92,6 +92,7 @@ def gather(
     unseen_logits: Tensor | None = None,
     stages: Stages | None = None,
     decided: Tensor | None = None,
+    near: Neighbours | None = None,
 ) -> LabelEvidence:
     """Return the evidence on labels ``(N,)``, negative where there is none.
 
@@ -104,6 +105,7 @@ def gather(
         stages: keeps what took long, and has it from an earlier time; nothing is kept if None.
         decided: ``(N,)`` what a person decided (``lond.crossfit.decided``): heads and neighbours learn from it, while
             the evidence stays that on the given labels.
+        near: the nearest other images, if they are known.
     """
     stages = stages or Stages()
     taught, given = taught_labels(labels, decided), labels >= 0
@@ -116,7 +118,10 @@ def gather(
         targets = LabelTargets(taught[learned], (amounts * labelled)[learned], classes)
         return stages.heads(name, lambda: fit_softmax(features[learned], targets, folds[learned], with_last=False))
 
-    near = stages.neighbours(lambda: nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False))
+    def nearest() -> Neighbours:
+        return nearest_neighbours(F.normalize(features, dim=1), NEIGHBOURS, include_self=False)
+
+    near = near or stages.neighbours(nearest)
     said = trained("heads", labelled.float()) if unseen_logits is None else unseen_logits
     first = UnseenOpinions(features, taught, folds, near, classes, said)
     first = replace(first, scales=fit_scales(first))

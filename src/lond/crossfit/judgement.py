@@ -26,7 +26,7 @@ from lond.crossfit.evidence import LabelEvidence, gather
 from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.heads import Heads, fit_one_vs_all, fit_softmax
-from lond.crossfit.rates import EstimatedRate, rate_of
+from lond.crossfit.rates import EstimatedRate, RateChange, by_kind, change_of, rate_of
 from lond.crossfit.recalibration import recalibrated
 from lond.crossfit.stages import Stages
 from lond.errors import DataError
@@ -52,6 +52,8 @@ class Judgement:
     decided: Tensor | None = None
     confirmed: Tensor | None = None
     """Which of the decided images were corrected before, ``(N,)``; see ``judge_labels``."""
+    first: Tensor | None = None
+    """Chances ``(N, 3)`` as they were before a person decided; None if nobody did."""
 
     @property
     def beyond_table(self) -> bool:
@@ -104,12 +106,31 @@ class Judgement:
         chosen = self.labels >= 0 if rows is None else rows & (self.labels >= 0)
         if not chosen.any():
             return {}
-        part = self.chances[chosen]
-        kinds = {"wrong": part[:, WRONG], "foreign": part[:, OUTSIDE], "either": 1 - part[:, CLEAN]}
-        open_ones = torch.ones(len(part), dtype=torch.bool)
+        open_ones = torch.ones(int(chosen.sum()), dtype=torch.bool)
         if self.decided is not None:
             open_ones = self.decided[chosen] == UNDECIDED
-        return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in kinds.items()}
+        found = self._rates(self.chances[chosen], open_ones)
+        if self.first is None:
+            return found
+        # A person decides on doubtful images, which need not speak for the others: either look may be right on those.
+        before = self._rates(torch.where(open_ones[:, None], self.first[chosen], self.chances[chosen]), open_ones)
+        return {kind: rate.widened(before[kind]) for kind, rate in found.items()}
+
+    def _rates(self, chances: Tensor, open_ones: Tensor) -> dict[str, EstimatedRate]:
+        """Return the rates of images with chances ``(M, 3)``, of which ``open_ones`` ``(M,)`` are undecided."""
+        return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in by_kind(chances).items()}
+
+    def changes(self) -> dict[str, RateChange]:
+        """Return what moved each of the rates since nobody had decided; empty if nobody has."""
+        labelled = self.labels >= 0
+        if self.first is None or self.decided is None or not labelled.any():
+            return {}
+        known, before, after = (
+            self.decided[labelled] != UNDECIDED,
+            by_kind(self.first[labelled]),
+            self.chances[labelled],
+        )
+        return {kind: change_of(before[kind], values, known) for kind, values in by_kind(after).items()}
 
 
 def judge_labels(
@@ -166,12 +187,15 @@ def judge_labels(
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
     found = gather(prepared, labels, classes, folds, unseen_logits, stages, decided)
+    first = None
     if decided is None:
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
     else:
+        if ((decided != UNDECIDED) if confirmed is None else (decided != UNDECIDED) & ~confirmed).any():
+            first = chances(gather(prepared, labels, classes, folds, unseen_logits, near=found.near), table)
         found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed)
-    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed)
+    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed, first)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from lond.data.squares import CENTRE, cut_squares, is_strip, resized_extent
+from lond.data.squares import CENTRE, MID_GREY, cut_squares, is_strip, resized_extent, whole_place
 
 
 def quick_square(picture: Image.Image, size: int) -> Tensor:
@@ -22,6 +22,15 @@ def quick_square(picture: Image.Image, size: int) -> Tensor:
     square = quick_resized(picture, wide, high)[:, top : top + size, left : left + size]
     # PyTorch would share the copy among threads, which takes longer.
     return torch.from_numpy(np.ascontiguousarray(square.numpy()))
+
+
+def quick_whole(picture: Image.Image, size: int) -> Tensor:
+    """Return a whole grey or coloured picture, padded, as ``(C, size, size)`` uint8; see ``padded_square``."""
+    left, top, width, height = whole_place(picture, size)
+    small = quick_resized(picture, width, height)
+    square = torch.full((small.shape[0], size, size), MID_GREY, dtype=torch.uint8)
+    square[:, top : top + height, left : left + width] = small
+    return square
 
 
 def quick_resized(

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -61,6 +61,33 @@ def resized_extent(image: Image.Image, size: int) -> tuple[int, int]:
     width, height = image.size
     scale = size / min(width, height)
     return max(size, round(width * scale)), max(size, round(height * scale))
+
+
+class WholePlace(NamedTuple):
+    """Where a whole picture lies on its padded square, in pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+def whole_place(image: Image.Image, size: int) -> WholePlace:
+    """Return the place of a picture whose long side becomes ``size``, centred on a square of that side."""
+    longest = max(image.size)
+    width, height = (max(1, round(side / longest * size)) for side in image.size)
+    return WholePlace(round((size - width) / 2), round((size - height) / 2), width, height)
+
+
+def padded_square(image: Image.Image, size: int) -> Image.Image:
+    """Resize the long side to ``size`` (bilinear, antialiased) and centre the picture on a mid-grey square.
+
+    Mid-grey lies close to the mean that networks subtract, so that the border tells them next to nothing.
+    """
+    left, top, width, height = whole_place(image, size)
+    square = Image.new(image.mode, (size, size), "#808080")
+    square.paste(image.resize((width, height), Image.Resampling.BILINEAR), (left, top))
+    return square
 
 
 def _cut_first(image: Image.Image, size: int, position: tuple[float, float]) -> Image.Image:

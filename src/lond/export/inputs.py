@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lond.data.squares import MID_GREY
 from lond.frozen.extractor import frozen_backbone, normalisation
 from lond.frozen.samples import FrozenSettings
 from lond.runs import LoadedRun
@@ -56,8 +57,8 @@ def graph_input(run: LoadedRun) -> GraphInput:
     if frozen.backbone:
         side = frozen.size
         return GraphInput(
-            "images", (3, side, side), "uint8", _pictures(3, side), f"normalisation and {frozen.backbone}",
-            FrozenStem(frozen),
+            "images", (3, side, side), "uint8", _pictures(3, side, whole=frozen.whole),
+            f"normalisation and {frozen.backbone}", FrozenStem(frozen),
         )  # fmt: skip
     if run.config.net.backbone == "features":
         views = f", the mean of {shape.channels} views," if shape.channels > 1 else ""
@@ -68,12 +69,13 @@ def graph_input(run: LoadedRun) -> GraphInput:
     return GraphInput("images", (shape.channels, height, width), "uint8", before, "normalisation", Normalise(run))
 
 
-def _pictures(channels: int, side: int) -> str:
+def _pictures(channels: int, side: int, *, whole: bool = False) -> str:
     colour = "RGB" if channels == 3 else "grey"
-    return (
-        f"decode, turn upright, convert to {colour}; resize the short side to {side} (bilinear, antialiased, as "
-        f"Pillow does) and cut out the centre square; values 0 to 255, channel first"
-    )
+    resized = f"side to {side} (bilinear, antialiased, as Pillow does)"
+    fitted = f"short {resized} and cut out the centre square"
+    if whole:
+        fitted = f"long {resized} and pad both ends of the other with {MID_GREY} to a square"
+    return f"decode, turn upright, convert to {colour}; resize the {fitted}; values 0 to 255, channel first"
 
 
 class Normalise(nn.Module):

@@ -44,6 +44,9 @@ class ExtractorSettings:
     """Local file of pretrained weights for a timm model."""
     precision: str = "full"
     """"full", or "int8": faster by OpenVINO on a CPU, with features that differ a little."""
+    whole: bool = False
+    """See whole pictures, padded with mid-grey to squares, in place of centre squares; images in arrays, which are
+    squeezed into squares, stay as they are."""
 
     def __post_init__(self) -> None:
         """Check that the size is at least 16, and that route and precision are known and fit each other."""
@@ -67,7 +70,8 @@ class ExtractorSettings:
         if self.checkpoint_path:
             weights = hashlib.sha256(Path(self.checkpoint_path).read_bytes()).hexdigest()[:16]
         coarse = "" if self.precision == "full" else f" {self.precision}"
-        return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}"
+        whole = " whole" if self.whole else ""
+        return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}{whole}"
 
 
 def own_size(network: str) -> int:

@@ -17,8 +17,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from lond.data.images import UnreadableImage
 from lond.data.pixels import SubsetPixels
-from lond.data.quick_squares import quick_resized, quick_square
-from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares
+from lond.data.quick_squares import quick_resized, quick_square, quick_whole
+from lond.data.squares import CENTRE, OpenedPicture, PictureStore, SquarePixels, cut_squares, padded_square
 from lond.frozen.hashes import PerceptualHashes, perceptual_hashes, pixel_hash
 from lond.frozen.measures import Measured, measure_picture, measure_pixels
 from lond.types import Pixels, Request
@@ -47,6 +47,8 @@ class Wanted:
 
     input_side: int = 0
     """Side of the squares for the network; 0 makes none."""
+    whole: bool = False
+    """Show the network the whole picture, padded, in place of its centre square."""
     perceptual: bool = False
     """Make perceptual hashes and measures, and with ``thumbnails`` thumbnails of images that do not lie in memory."""
     thumbnails: bool = False
@@ -182,7 +184,10 @@ class _Reader(Dataset[Part]):
             return quick_square(self._coloured(opened.picture(side)), side_of_square)
 
         content = opened.content_hash() or self._pixel_hash(opened.picture(side))
-        made = square(wanted.input_side) if wanted.input_of(content) else None
+        made = None
+        if wanted.input_of(content):
+            picture = self._coloured(opened.picture(side))
+            made = quick_whole(picture, wanted.input_side) if wanted.whole else square(wanted.input_side)
         if not wanted.picture_of(content):
             return _Seen(content, input=made)
         width, height, several = opened.extent()
@@ -191,8 +196,9 @@ class _Reader(Dataset[Part]):
         return _Seen(content, "", made, square(self.side), measures, thumbnail)
 
     def _pixel_hash(self, picture: Image.Image) -> str:
-        """Return the hash of the centre square as Pillow resizes it, which no version of PyTorch changes."""
-        (cut,) = cut_squares(self._coloured(picture), self.side, [CENTRE])
+        """Return the hash of what is seen as Pillow resizes it, which no version of PyTorch changes."""
+        shown = self._coloured(picture)
+        cut = padded_square(shown, self.side) if self.wanted.whole else cut_squares(shown, self.side, [CENTRE])[0]
         values = np.array(cut).reshape(self.side, self.side, self.channels)
         return pixel_hash(torch.from_numpy(values).permute(2, 0, 1))
 

@@ -53,6 +53,7 @@ class FeatureReader:
         *,
         perceptual: bool = False,
         thumbnails: bool = False,
+        whole: bool = False,
     ) -> ImageFacts:
         """Return what is known of all images.
 
@@ -61,12 +62,15 @@ class FeatureReader:
             network: computes the features; None computes none.
             perceptual: also return perceptual hashes and measures; features have none.
             thumbnails: also keep thumbnails (with ``perceptual`` only), so that no image is read again for them.
+            whole: without a network, hash images that are no files as one that sees them whole does.
         """
         perceptual = perceptual and not is_features(samples.pixels)
+        whole = whole if network is None else network.whole
         features = None if network is None else ContentCache(self.cache, network.key())
         seen = ContentCache(self.cache, _picture_key(samples)) if perceptual else None
         wanted = Wanted(
             input_side=0 if network is None else network.size,
+            whole=whole,
             perceptual=perceptual,
             thumbnails=thumbnails,
             known_inputs=frozenset() if features is None else features.known(),
@@ -89,7 +93,7 @@ class FeatureReader:
         for writer in writers:
             writer.finish()
         perceived, measured = _perceptual(seen, hashes), _measures(seen, hashes)
-        return ImageFacts(samples, hashes, reasons, _features(features, hashes), perceived, seen, measured)
+        return ImageFacts(samples, hashes, reasons, _features(features, hashes), perceived, seen, measured, whole)
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,10 @@ class ImageFacts:
     """What is known of N images without training.
 
     ``hashes`` are SHA-256 of each image's content: of the bytes of a file, of the pixels of any other image (those of
-    the resized centre square if it is resized on reading); "" if it is unreadable. Equal hashes mean equal images.
+    the resized square if it is resized on reading); "" if it is unreadable. Equal hashes mean equal images.
     ``unreadable`` is index -> reason. ``features`` ``(N, V, D)`` are zeros for unreadable images, and have no columns
     if none were asked for. ``measures`` ``(N, 8)`` are those of ``lond.frozen.measures``, zeros for unreadable images.
+    ``whole`` says whether images resized on reading were seen whole.
     """
 
     samples: Samples
@@ -109,6 +114,7 @@ class ImageFacts:
     perceptual: PerceptualHashes | None
     pictures: ContentCache | None
     measures: Measured | None = None
+    whole: bool = False
 
     def thumbnail(self, place: int) -> Image.Image | None:
         """Return a small picture of one image; None if it is unreadable or there are only features of it."""

@@ -85,7 +85,7 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
             train=TrainSettings(epochs=IMAGES["epochs"], seed=seed),
         )
         config = on_frozen(with_method(start, method), int(epochs), rows)
-        config = replace(config, data=DataSettings(frozen=frozen_settings(frozen)))
+        config = replace(config, data=DataSettings(frozen=frozen_settings(frozen, params["whole"])))
     given: dict[str, Any] = {
         "net": {"width": params["width"]},
         "optimiser": {"learning_rate": params["learning_rate"], "constant_epochs": params["warmup_epochs"]},
@@ -99,17 +99,19 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
     return _checked(run_config_from_dict(plain_values(content)))
 
 
-def frozen_settings(frozen: bool | str) -> FrozenSettings:
-    """Return the frozen network that the argument of this name stands for; True is the usual one, False none.
+def frozen_settings(frozen: bool | str, whole: bool = False) -> FrozenSettings:
+    """Return the frozen network that the arguments of these names stand for; True is the usual one, False none.
 
     PyTorch runs it: another route would be prepared anew for each call, as an estimator keeps no files.
     """
     if not isinstance(frozen, bool | str):
         raise ConfigError(f"frozen is {frozen!r}; it must be True, False or the name of a network")
+    if whole and not frozen:
+        raise ConfigError("whole pictures are for frozen networks: give frozen=True, or leave out whole")
     if not frozen:
         return FrozenSettings()
     network = ExtractorSettings.backbone if frozen is True else str(frozen)
-    return FrozenSettings(backbone=network, size=native_size(network), route="torch")
+    return FrozenSettings(backbone=network, size=native_size(network), route="torch", whole=bool(whole))
 
 
 def _checked(config: RunConfig) -> RunConfig:

@@ -28,6 +28,7 @@ def stages(
     epochs: int | None = None,
     frozen: bool = False,
     network: str = "",
+    whole: bool = False,
     overrides: Mapping[str, str] | None = None,
 ) -> dict[str, RunConfig]:
     """Return the configuration after each stage, by the stage's name; the last one is that of the run.
@@ -44,6 +45,7 @@ def stages(
         epochs: length in all; None = that of the stages before.
         frozen: whether to learn from features of a frozen network.
         network: name of that network, which asks for its features; empty = the usual one.
+        whole: whether that network sees whole pictures, which asks for its features.
         overrides: dotted key -> text of single settings.
 
     Raises:
@@ -56,13 +58,15 @@ def stages(
     overrides = overrides or {}
     title = "own data" if source else f"preset {preset_name}"
     base = own_data(source, test) if source else preset(preset_name)
-    frozen = frozen or bool(network) or any(key.startswith("data.frozen.") for key in overrides)
+    frozen = frozen or bool(network) or whole or any(key.startswith("data.frozen.") for key in overrides)
     method = method or (USUAL_METHOD if source else RunConfig.method)
     found = {"default": RunConfig(method=method, settings=settings_class(method)()), title: base}
     config = found[f"recipe {method}"] = with_method(base, method)
     if network:
         named = replace(config.data.frozen, backbone=network, size=native_size(network))
         config = replace(config, data=replace(config.data, frozen=named))
+    if whole:
+        config = replace(config, data=replace(config.data, frozen=replace(config.data.frozen, whole=True)))
     if frozen:
         config = found["frozen features"] = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
     elif epochs is not None:

@@ -10,7 +10,9 @@ import pytest
 from audit.formats.format_samples import audited_folder, labels_of
 from audit.page.page_samples import make_table
 
+from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, read_decisions
+from lond.audit.correct.plan import Action
 from lond.audit.formats.exchange import FORMATS, decisions_from, export_audit, write_decisions
 from lond.errors import ConfigError, DataError
 
@@ -46,12 +48,39 @@ def test_changed_labels_become_decisions_that_apply_reads(tmp_path: Path) -> Non
     assert again[table.id[row]].new_label == other
 
 
+@pytest.mark.parametrize(
+    ("verdict", "given", "suggested", "label", "choice", "final"),
+    [
+        ("mislabelled", "cat", "dog", "dog", Choice.ACCEPT, "dog"),
+        ("mislabelled", "cat", "dog", "cow", Choice.RELABEL, "cow"),
+        ("mislabelled", "cat", "dog", None, Choice.FOREIGN, None),
+        ("unlabelled", "", "dog", "dog", Choice.ACCEPT, "dog"),
+        ("duplicate conflict", "cat", "dog", "dog", Choice.ACCEPT, "dog"),
+        ("foreign", "cat", "", None, Choice.ACCEPT, None),
+        ("foreign", "cat", "", "dog", Choice.RELABEL, "dog"),
+        ("clean", "cat", "cat", "cat", Choice.KEEP, "cat"),
+        ("clean", "cat", "dog", "dog", Choice.RELABEL, "dog"),
+    ],
+)
+def test_the_audits_own_answer_is_accepted(
+    verdict: str, given: str, suggested: str, label: str | None, choice: Choice, final: str | None, tmp_path: Path
+) -> None:
+    table = replace(make_table(1), label=(given,), verdict=(verdict,), suggested_label=(suggested,))
+    decisions = decisions_from({table.id[0]: label}, table)
+    write_decisions(tmp_path / "decisions.csv", decisions, table)
+    (made,) = read_decisions(tmp_path / "decisions.csv").values()
+    assert made.choice == choice
+    planned = plan_corrections(table, {table.id[0]: made}, allow_new_labels=True)
+    assert [image.label for image in planned.images if image.action != Action.LEAVE_OUT] == ([final] if final else [])
+
+
 def test_images_may_be_named_by_path() -> None:
     table = replace(
         make_table(6),
         id=tuple("abcdef"),
         path=("cat/1.png", "cat/2.png", "cat/2.jpg", "big.png", "big.png", "/else/3.png"),
         label=("cat",) * 6,
+        verdict=("clean",) * 6,
     )
     labels = {"/home/me/set/cat/1.png": "dog", "cat/2.jpg": "cat", "C:\\set\\cat\\2.png": "dog", "/else/3": None}
     decisions = decisions_from(labels, table)

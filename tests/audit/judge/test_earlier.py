@@ -10,6 +10,7 @@ import pytest
 from lond.audit.judge.earlier import usual_extractor
 from lond.audit.settings import AuditSettings
 from lond.config import DataSettings, RunConfig, to_dict
+from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.samples import FrozenSettings
 from lond.io.json_files import write_json
@@ -29,6 +30,18 @@ def test_views_of_the_runs_of_a_folder(tmp_path: Path, mirrored: bool) -> None:
     (tmp_path / "fold0").mkdir()
     write_json(tmp_path / "fold0" / "config.json", to_dict(config))
     assert usual_extractor(tmp_path).mirrored is mirrored
+    assert not usual_extractor(tmp_path).whole
     own = replace(config, data=DataSettings())
     write_json(tmp_path / "fold0" / "config.json", to_dict(own))
     assert not usual_extractor(tmp_path).mirrored
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_part_of_the_pictures_that_the_runs_of_a_folder_saw(tmp_path: Path, whole: bool) -> None:
+    assert usual_extractor(tmp_path, whole=whole).whole is whole
+    config = RunConfig(data=DataSettings(frozen=FrozenSettings("efficientnet-lite0", whole=whole)))
+    (tmp_path / "model").mkdir()
+    write_json(tmp_path / "model" / "config.json", to_dict(config))
+    assert usual_extractor(tmp_path).whole is usual_extractor(tmp_path, whole=whole).whole is whole
+    with pytest.raises(ConfigError, match="saw whole pictures" if whole else "saw centre squares"):
+        usual_extractor(tmp_path, whole=not whole)

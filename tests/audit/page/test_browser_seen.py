@@ -59,7 +59,9 @@ def test_only_the_card_of_a_very_long_picture_has_a_mark(visit: Any, tmp_path: P
     assert seen.page.is_visible(f"{card} .stamp") and not seen.page.is_visible(f"{card} .centre-only")
 
 
-@pytest.mark.parametrize(("part", "words"), [("whole", "squeezed into a square"), ("", "")])
+@pytest.mark.parametrize(
+    ("part", "words"), [("whole", "squeezed into a square"), ("whole, padded", "grey beside it"), ("", "")]
+)
 def test_a_picture_that_was_not_cut_has_no_frame(visit: Any, tmp_path: Path, part: str, words: str) -> None:
     seen = by_path(visit, written(tmp_path, shaped(part)))
     seen.choose(2)

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lond.audit.correct.decisions import Choice
 from lond.audit.formats import datalab, fiftyone, huggingface, label_studio
@@ -16,6 +17,9 @@ from lond.types import Verdict
 
 COLUMNS = ("id", "path", "label", "verdict", "suggested_label", "confidence", "decision", "new_label")
 """Columns of a file of decisions, as the page writes it."""
+
+SUGGESTING = (Verdict.MISLABELLED, Verdict.UNLABELLED, Verdict.DUPLICATE_CONFLICT)
+"""Verdicts whose suggested label a person accepts."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +92,15 @@ def decisions_from(
 ) -> dict[str, tuple[Choice, str]]:
     """Return id -> decision and label, from the labels that another tool gave back.
 
-    A label that differs from the given one relabels the image, and none makes it foreign. The given one keeps it, or
-    without ``keep_unchanged`` decides nothing.
+    A label that differs from the given one relabels the image, and none makes it foreign; either accepts the audit's
+    verdict if it says the same. The given one keeps it, or without ``keep_unchanged`` decides nothing.
     Images that had no label are left out unless they have one now. Images may be named by id, or by a path that ends
     in the table's path of one image alone, with or without the ending of the file.
 
     Raises:
         DataError: the labels name images that the table does not.
     """
-    given = {printable(name): (name, label) for name, label in zip(table.id, table.label, strict=True)}
+    given = {printable(row["id"]): row for row in table.rows()}
     paths = _ids_by_path(table)
     found = {shown: shown if shown in given else _by_path(shown, paths) for shown in labels}
     strangers = [shown for shown, name in found.items() if name is None]
@@ -107,15 +111,23 @@ def decisions_from(
         )
     decisions = {}
     for shown, label in labels.items():
-        name, old = given[str(found[shown])]
-        if label is None and old:
-            decisions[name] = (Choice.FOREIGN, "")
-        elif old and label == printable(old):
-            if keep_unchanged:
-                decisions[name] = (Choice.KEEP, old)
-        elif label:
-            decisions[name] = (Choice.RELABEL, label)
+        row = given[str(found[shown])]
+        unchanged = bool(row["label"]) and label == printable(row["label"])
+        decided = (Choice.KEEP, row["label"]) if unchanged else _changed(row, label)
+        if decided is not None and (keep_unchanged or not unchanged):
+            decisions[row["id"]] = decided
     return decisions
+
+
+def _changed(row: dict[str, Any], label: str | None) -> tuple[Choice, str] | None:
+    """Return the decision that another label of a row means; None where there is still no label."""
+    verdict, suggested = row["verdict"], row["suggested_label"]
+    if label is None:
+        choice = Choice.ACCEPT if verdict == Verdict.FOREIGN else Choice.FOREIGN
+        return (choice, "") if row["label"] else None
+    if verdict in SUGGESTING and label and label == printable(suggested):
+        return Choice.ACCEPT, suggested
+    return (Choice.RELABEL, label) if label else None
 
 
 def _ids_by_path(table: AuditTable) -> dict[str, str | None]:

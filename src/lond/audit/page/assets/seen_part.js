@@ -1,4 +1,4 @@
-// Which part of a picture was judged: of files the centre square, of images in memory the whole, squeezed into a square.
+// Which part of a picture was judged: of files the centre square or the whole, padded; of arrays the whole, squeezed.
 
 const isCut = summary.seen === "centre square";
 // Beyond the first, the panel shows what was cut off; beyond the second, cards tell it too.
@@ -25,6 +25,7 @@ function seenFrame(row) {
 
 function seenNote(row) {
   if (!summary.seen || aspectOf(row) <= CLEARLY_LONG) return null;
-  const text = isCut ? "Judged by the framed square only: the network did not see the rest of the picture." : "Judged as a whole: the picture was squeezed into a square.";
+  const made = summary.seen === "whole" ? "squeezed into a square" : "shrunk, with grey beside it";
+  const text = isCut ? "Judged by the framed square only: the network did not see the rest of the picture." : `Judged as a whole: the picture was ${made}.`;
   return make("p", { class: "small", id: "seen-note", text });
 }
