@@ -53,7 +53,7 @@ class Judgement:
     confirmed: Tensor | None = None
     """Which of the decided images were corrected before, ``(N,)``; see ``judge_labels``."""
     first: Tensor | None = None
-    """Chances ``(N, 3)`` as they were before a person decided; None if nobody did."""
+    """Chances ``(N, 3)`` as they were before a person decided on labelled images; None if nobody did."""
 
     @property
     def beyond_table(self) -> bool:
@@ -192,7 +192,8 @@ def judge_labels(
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
     else:
-        if ((decided != UNDECIDED) if confirmed is None else (decided != UNDECIDED) & ~confirmed).any():
+        newly = (decided != UNDECIDED) & (labels >= 0)
+        if (newly if confirmed is None else newly & ~confirmed).any():
             first = chances(gather(prepared, labels, classes, folds, unseen_logits, near=found.near), table)
         found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed)
     return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed, first)
