@@ -39,6 +39,7 @@ NEW_SETTINGS = {
     "settings.savings.consistency_every": 1,
     "settings.ramp_epochs": 0,
     "data.frozen.precision": "full",
+    "data.frozen.whole": False,
 }
 """Settings that version 0.1.0 did not know -> what it did."""
 needs_network = pytest.mark.skipif(

@@ -21,7 +21,6 @@ from lond.audit.how_made import (
     told_probabilities,
 )
 from lond.audit.settings import AuditSettings
-from lond.crossfit.rates import RateChange
 from lond.data.pixels import ArrayPixels, SubsetPixels
 from lond.data.read.files import FilePixels
 
@@ -61,11 +60,9 @@ def test_what_became_of_given_probabilities(judged: bool, share: float, words: s
 
 def test_a_second_look_names_its_model_if_one_is_trained() -> None:
     look: Any = SimpleNamespace(decided=5, taught=3, key="k")
-    judged: Any = SimpleNamespace(changes=lambda: {"wrong": RateChange(0.1, 2.5, 3.0, 0.0)})
-    told = {"wrong": {"before": 0.1, "expected": 2.5, "found": 3.0, "others": 0.0}}
-    facts = {"decided": 5, "taught": 3, "key": "k", "rates": told}
-    assert second_look_facts(look, None, judged) == facts | {"model": ""}
-    assert second_look_facts(look, Path("heads/second-look-k"), judged) == facts | {"model": "second-look-k/model"}
+    facts = {"decided": 5, "taught": 3, "key": "k"}
+    assert second_look_facts(look, None) == facts | {"model": ""}
+    assert second_look_facts(look, Path("heads/second-look-k")) == facts | {"model": "second-look-k/model"}
 
 
 def test_a_map_names_its_kind_and_its_features() -> None:

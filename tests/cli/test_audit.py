@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -104,7 +105,7 @@ def test_more_foreign_images_than_are_called_so_are_told(
         def __len__(self) -> int:
             return 200
 
-    _print_summary(Found())  # type: ignore[arg-type]
+    _print_summary(Found(), {})  # type: ignore[arg-type]
     assert (
         "more images may be foreign than are called so; on the page, sort all images by foreign score"
         in capsys.readouterr().out
@@ -119,8 +120,12 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     first = (result / "audit.csv").read_bytes()
     file.write_text("id,decision\nred/red_20.png,keep\nred/red_21.png,reject\n")
     code, out, _ = lond("audit", *options, "--decisions", file)
+    kept_first = result / "earlier" / "1"
     assert "are in this audit; next: lond apply" in " ".join(out.split()) and "then: lond apply" not in out
     assert f"earlier table: {result / 'earlier' / '1'}" in out
+    before, now = (json.loads((place / "summary.json").read_text())["rates"] for place in (kept_first, result))
+    risen = [kind for kind in ("wrong", "foreign") if now[kind]["estimate"] >= before[kind]["estimate"] + 0.0005]
+    assert out.count("the others were judged again") == len(risen)
     assert (result / "earlier" / "1" / "audit.csv").read_bytes() == first
     assert code == 0 and "1 decided images taken as truth; 1 marked not sure teach nothing" in out
     (kept,) = result.glob("decisions-*.csv")

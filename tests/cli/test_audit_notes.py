@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lond.audit.judge.learn import OUT_OF_FOLD
-from lond.cli.audit_notes import existing_audit, print_copies, print_model, print_rise, told_foreign, train_command
+from lond.cli.audit_notes import existing_audit, print_copies, print_model, told_foreign, train_command
 from lond.errors import ConfigError
 from lond.frozen.extractor import ExtractorSettings
 from lond.io.json_files import write_json
@@ -89,16 +89,3 @@ def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
     assert train_command(Path("corrected"), audit) == f"{plain} {cache} {reuse}", "audits before there was a choice"
     write_json(audit / "summary.json", {"settings": None})
     assert train_command(Path("corrected"), audit) == plain
-
-
-def test_a_rate_that_rose_has_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    change = {"before": 0.091, "expected": 22.4, "found": 31.0, "others": 0.01}
-    print_rise(0.12, change, "wrong labels")
-    said = " ".join(capsys.readouterr().out.split())
-    assert said == (
-        "up from 9.1 %: +1.9 points because 31 wrong labels are among the images that you decided on, where 22 were "
-        "expected; +1.0 points because the other images were judged again"
-    )
-    for estimate, known in ((0.0911, change), (0.05, change), (0.5, None)):
-        print_rise(estimate, known, "wrong labels")
-    assert not capsys.readouterr().out

@@ -75,7 +75,9 @@ def test_numbers_of_numpy_and_paths_become_plain() -> None:
     assert type(found["d"]) is int
 
 
-FEATURES = ARGUMENTS | dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")) | {"frozen": False}
+FEATURES = (
+    ARGUMENTS | dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")) | {"frozen": False, "whole": False}
+)
 
 
 def on_rows(rows: int = 200, **changes: Any) -> RunConfig:
@@ -103,7 +105,8 @@ def test_every_method_has_a_configuration_on_features(name: str) -> None:
         config = on_rows(method=name, frozen=frozen)
         assert (config.method, config.net.backbone, config.train.epochs, config.train.seed) == (name, "features", 9, 7)
         assert config.data.frozen.backbone == backbone and not config.data.source
-        assert config.train.max_steps == 0
+        assert config.train.max_steps == 0 and not config.data.frozen.whole
+    assert on_rows(method=name, frozen=True, whole=True).data.frozen.whole
 
 
 def test_what_is_given_wins_on_features() -> None:

@@ -11,7 +11,6 @@ from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.crossfit.beside import Beside
-from lond.crossfit.judgement import Judgement
 from lond.data.squares import SquarePixels
 from lond.frozen.pictures import base_of
 from lond.frozen.read import ImageFacts
@@ -46,11 +45,10 @@ def learning_notes(learned: Learned) -> list[str]:
     return notes
 
 
-def second_look_facts(look: SecondLook, folder: Path | None, judgement: Judgement) -> dict[str, Any]:
-    """Return how many images were decided, by which key files and model are found, and why rates changed."""
+def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
+    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
     model = "" if folder is None else f"{folder.name}/{MODEL}"
-    changes = {kind: change._asdict() for kind, change in judgement.changes().items()}
-    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model, "rates": changes}
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
 
 
 def told_probabilities(beside: Beside) -> str:

@@ -181,19 +181,12 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
         | {"seen": seen_of_each}
-        | _second_look(read, look, folder, learned)
+        | ({"second_look": second_look_facts(look, folder)} if look is not None and read.is_second else {})
         | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         places,
         facts.thumbnail,
         vectors.numpy(),
     )
-
-
-def _second_look(read: _Read, look: SecondLook | None, folder: Path | None, learned: Learned) -> dict[str, Any]:
-    """Return the summary's entry on a second look, if this is one."""
-    if look is None or not read.is_second:
-        return {}
-    return {"second_look": second_look_facts(look, folder, learned.judgement)}
 
 
 def _groups_of_copies(facts: ImageFacts, vectors: Tensor, look: SecondLook | None) -> DuplicateGroups:

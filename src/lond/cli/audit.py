@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lond.cli.audit_notes import print_copies, print_model, print_rise
+from lond.cli.audit_notes import print_copies, print_model
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
 from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
 from lond.errors import ConfigError
@@ -94,6 +95,7 @@ def audit(
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     from lond.audit.earlier_tables import kept_tables
     from lond.audit.formats.embeddings import check_suffix
+    from lond.audit.risen import why_risen
     from lond.audit.run import audit as run_audit
     from lond.audit.saved import check_second_look
     from lond.audit.settings import AuditSettings
@@ -147,8 +149,9 @@ def audit(
         written = found.save(folder, max_page_bytes=settings.max_page_bytes)
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
-    _print_summary(found)
-    for kept in kept_tables(folder)[len(earlier) :]:
+    replaced = kept_tables(folder)[len(earlier) :]
+    _print_summary(found, why_risen(replaced[-1], found) if replaced and decisions is not None else {})
+    for kept in replaced:
         say(f"earlier table: {kept} (what this folder held before; the new table differs)")
     _print_places(found, folder, written[0])
 
@@ -217,7 +220,8 @@ def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> Read
     return RaySpread(cluster, cluster.needs(runtime.threads, runtime.accelerator), workers, tell=note)
 
 
-def _print_summary(found: Audit) -> None:
+def _print_summary(found: Audit, risen: Mapping[str, str]) -> None:
+    """Print counts, rates and notes; ``risen`` says of rates that are higher than before why they are."""
     from rich.table import Table
 
     table = Table("verdict", "images", title=found.title, title_justify="left")
@@ -230,7 +234,8 @@ def _print_summary(found: Audit) -> None:
             low, high = 100 * share["low"], 100 * share["high"]
             doubt = "; too few images to tell" if high - low > VAGUE else ""
             out.print(f"estimated {title}: {100 * share['estimate']:.1f} % ({low:.1f} to {high:.1f} %{doubt})")
-            print_rise(share["estimate"], (found.summary.get("second_look") or {}).get("rates", {}).get(name), title)
+            if name in risen:
+                say(risen[name])
     share, called = found.summary["rates"].get("foreign"), found.counts["foreign"]
     if share and share["estimate"] * len(found) > 2 * called + FEW_FOREIGN:
         advice = "on the page, sort all images by foreign score"

@@ -15,9 +15,6 @@ from lond.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from lond.audit.table import AuditTable
 
-SMALL_RISE = 0.0005
-"""Rise of a rate that is not worth a line: it would not be seen in what is printed."""
-
 
 def print_copies(table: AuditTable) -> None:
     """Say how many groups of copies and remarks on picture quality the page shows."""
@@ -28,24 +25,6 @@ def print_copies(table: AuditTable) -> None:
         told.append(f"unusual pictures ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})")
     if told:
         say(f"also found: {' and '.join(told)}; see the page")
-
-
-def print_rise(estimate: float, change: dict[str, float] | None, title: str) -> None:
-    """Say why a rate is higher than before a person decided; nothing if it is not.
-
-    Args:
-        estimate: the rate now.
-        change: ``lond.crossfit.rates.RateChange`` as a dictionary; None if it is not known.
-        title: what is counted.
-    """
-    if change is None or estimate <= change["before"] + SMALL_RISE:
-        return
-    own = estimate - change["before"] - change["others"]
-    say(
-        f"up from {100 * change['before']:.1f} %: {100 * own:+.1f} points because {change['found']:.0f} {title} are "
-        f"among the images that you decided on, where {change['expected']:.0f} were expected; "
-        f"{100 * change['others']:+.1f} points because the other images were judged again"
-    )
 
 
 def existing_audit(place: Path) -> Path:

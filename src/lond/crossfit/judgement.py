@@ -26,7 +26,7 @@ from lond.crossfit.evidence import LabelEvidence, gather
 from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
 from lond.crossfit.heads import Heads, fit_one_vs_all, fit_softmax
-from lond.crossfit.rates import EstimatedRate, RateChange, by_kind, change_of, rate_of
+from lond.crossfit.rates import EstimatedRate, rate_of
 from lond.crossfit.recalibration import recalibrated
 from lond.crossfit.stages import Stages
 from lond.errors import DataError
@@ -118,19 +118,8 @@ class Judgement:
 
     def _rates(self, chances: Tensor, open_ones: Tensor) -> dict[str, EstimatedRate]:
         """Return the rates of images with chances ``(M, 3)``, of which ``open_ones`` ``(M,)`` are undecided."""
-        return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in by_kind(chances).items()}
-
-    def changes(self) -> dict[str, RateChange]:
-        """Return what moved each of the rates since nobody had decided; empty if nobody has."""
-        labelled = self.labels >= 0
-        if self.first is None or self.decided is None or not labelled.any():
-            return {}
-        known, before, after = (
-            self.decided[labelled] != UNDECIDED,
-            by_kind(self.first[labelled]),
-            self.chances[labelled],
-        )
-        return {kind: change_of(before[kind], values, known) for kind, values in by_kind(after).items()}
+        kinds = {"wrong": chances[:, WRONG], "foreign": chances[:, OUTSIDE], "either": 1 - chances[:, CLEAN]}
+        return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in kinds.items()}
 
 
 def judge_labels(

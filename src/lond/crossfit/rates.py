@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG, Spread
+from lond.crossfit.chances import Spread
 
 QUANTILE = 1.96
 """Of the normal distribution, for intervals of 95 %."""
@@ -23,31 +23,6 @@ class EstimatedRate(NamedTuple):
     def widened(self, other: EstimatedRate) -> EstimatedRate:
         """Return the same estimate with an interval that holds the other's, too."""
         return EstimatedRate(self.estimate, min(self.low, other.low), max(self.high, other.high))
-
-
-class RateChange(NamedTuple):
-    """Why a rate is no longer what it was before a person decided on some of the images.
-
-    ``expected`` and ``found`` are how many of the decided images counted before and count now. ``others`` is by how
-    much the rate changed because the other images were judged again.
-    """
-
-    before: float
-    expected: float
-    found: float
-    others: float
-
-
-def by_kind(chances: Tensor) -> dict[str, Tensor]:
-    """Return the probabilities ``(N,)`` behind each rate, of chances ``(N, 3)``."""
-    return {"wrong": chances[:, WRONG], "foreign": chances[:, OUTSIDE], "either": 1 - chances[:, CLEAN]}
-
-
-def change_of(before: Tensor, after: Tensor, known: Tensor) -> RateChange:
-    """Return what moved the mean of probabilities ``(N,)``, where a person decided on the ``known`` ``(N,)`` images."""
-    before, after = before.double(), after.double()
-    others = float((after - before)[~known].sum()) / len(before)
-    return RateChange(float(before.mean()), float(before[known].sum()), float(after[known].sum()), others)
 
 
 def rate_of(chances: Tensor, spread: Spread, open_ones: Tensor) -> EstimatedRate:
