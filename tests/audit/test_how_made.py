@@ -16,6 +16,7 @@ from lond.audit.how_made import (
     map_facts,
     probability_facts,
     second_look_facts,
+    seen_in_part,
     seen_part,
     shape_notes,
     told_probabilities,
@@ -30,8 +31,13 @@ def learned(recall: float = 1.0, beside: Any = None, beyond: bool = False) -> An
     return SimpleNamespace(judgement=SimpleNamespace(evidence=evidence, beyond_table=beyond), beside=beside)
 
 
+class _Samples(SimpleNamespace):
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+
 def facts(pixels: Any = None, whole: bool = False, measures: Any = None) -> Any:
-    return SimpleNamespace(samples=SimpleNamespace(pixels=pixels), whole=whole, measures=measures)
+    return SimpleNamespace(samples=_Samples(pixels=pixels), whole=whole, measures=measures)
 
 
 def beside(judged: bool = False, share: float = 0.0) -> Any:
@@ -81,12 +87,24 @@ def test_only_pictures_of_files_lose_their_ends() -> None:
     assert seen_part(facts(files), None, None) == seen_part(facts(files), "", beside(judged=True)) == ""
 
 
-@pytest.mark.parametrize(("long", "told"), [(2, True), (1, False)])
+def test_long_pictures_of_files_are_seen_in_part_unless_they_are_seen_whole() -> None:
+    measures = np.zeros((4, 8), dtype=np.float32)
+    measures[:, :2] = [(160, 100), (100, 151), (150, 100), (0, 0)]
+    files = FilePixels(["wide.png"] * 4, 32)
+    assert seen_in_part(facts(files, measures=measures), "").tolist() == [True, True, False, False]
+    for other in (facts(files, whole=True, measures=measures), facts(files)):
+        assert not seen_in_part(other, "").any()
+    assert not seen_in_part(facts(files, measures=measures), None).any()
+
+
+@pytest.mark.parametrize(("long", "told"), [(2, True), (1, False), (0, False)])
 def test_many_long_pictures_are_worth_a_hint(long: int, told: bool) -> None:
-    sides = [(160, 100)] * (long - 1) + [(100, 151)] + [(150, 100)] * (10 - long) + [(0, 0)]
-    measures = np.zeros((len(sides), 8), dtype=np.float32)
-    measures[:, :2] = sides
-    notes = shape_notes(facts(measures=measures), "centre square")
+    notes = shape_notes(np.arange(10) < long, None)
     assert len(notes) == told and (not told or (notes[0].startswith("20 % of") and "--whole" in notes[0]))
-    assert not shape_notes(facts(measures=measures), "whole, padded") and not shape_notes(facts(), "centre square")
-    assert not shape_notes(facts(measures=measures[-1:]), "centre square")
+    assert not shape_notes(np.zeros(0, dtype=bool), None)
+
+
+def test_decisions_on_long_pictures_are_counted() -> None:
+    look: Any = SimpleNamespace(words=("keep", "foreign", *[""] * 30))
+    (note,) = shape_notes(np.array([True, False, True] + [False] * 29), look)
+    assert note.startswith("1 decision(s) on such long pictures")

@@ -114,6 +114,14 @@ def truth_or_none(name: str) -> str:
     return truth(name) if "_" in name else ""
 
 
+def test_decisions_on_hidden_or_confirmed_images_say_nothing_of_others() -> None:
+    look = SecondLook(torch.tensor([0, 1, UNDECIDED]), ("keep", "keep", ""))
+    hidden = torch.tensor([True, False, False])
+    assert look.says_nothing(hidden).tolist() == [True, False, False]
+    confirmed = replace(look, confirmed=torch.tensor([False, True, False]))
+    assert confirmed.says_nothing(hidden).tolist() == [True, True, False]
+
+
 def test_confirmed_labels_are_decisions_unless_another_is_given() -> None:
     assert with_confirmed(None, SAMPLES) is None
     samples = replace(SAMPLES, confirmed=torch.tensor([True, True, False, False, False, True]))

@@ -64,7 +64,7 @@ def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
     assert lond("apply", result / "audit.csv", "--out", tree, "--root", images, "--write")[0] == 0
     assert {path.name for path in tree.iterdir()} >= {"red", "green", "blue"}
     for place in (tree, tmp_path / "new.csv"):
-        again = ["apply", result, "--out", place, "--write"]
+        again = ["apply", result, "--foreign", 0.5, "--out", place, "--write"]
         code, out, error = lond(*again)
         assert code == 2 and "replace it with --overwrite" in error and "images stay" not in out, "told before the plan"
         code, out, _ = lond(*again, "--overwrite")

@@ -62,11 +62,11 @@ def test_the_ends_of_long_pictures_count_if_asked(photos: Path, tmp_path: Path, 
     options = ["--size", 48, "--map", "none", "--cache", tmp_path / "features", *ALONE]
     code, out, err = lond("audit", photos, "--out", "centre", *options)
     assert code == 0, err
-    assert "100 % of the pictures are more than 1.5 times as long as wide" in " ".join(out.split())
+    assert "100 % of the pictures have one side more than 1.5 times the other" in " ".join(out.split())
     assert summary(Path("centre"))["seen"] == "centre square"
     code, out, err = lond("audit", photos, "--out", "whole", "--whole", *options)
     assert code == 0, err
-    assert "times as long as wide" not in out and summary(Path("whole"))["seen"] == "whole, padded"
+    assert "1.5 times the other" not in out and summary(Path("whole"))["seen"] == "whole, padded"
     wrong = {name for name, verdict in verdicts(Path("whole")).items() if verdict == "mislabelled"}
     assert wrong == {"green/red_0.png", "blue/green_0.png", "red/blue_0.png"}
     assert verdicts(Path("centre")) != verdicts(Path("whole")), "one cache serves both"

@@ -98,7 +98,9 @@ def test_where_caution_outweighs_decisions_chances_stay(foreign: int, monkeypatc
     decided[-foreign:], decided[:10] = NO_CLASS, true[:10]
     said = judge_labels(features, given, 4, decided=decided)
     rest = decided == UNDECIDED
-    plain = chances(said.evidence, said.table)
+    first = judge_labels(features, given, 4).chances
+    plain = (chances(said.evidence, said.table) * first).sqrt()
+    plain /= plain.sum(dim=1, keepdim=True)
     assert torch.allclose(said.chances[rest], plain[rest], atol=1e-4)
     sure = confidence(said.evidence, plain[:, WRONG], said.table).clamp(0.005, 0.995)
     assert torch.allclose(said.confidence[rest], sure[rest], atol=1e-4)

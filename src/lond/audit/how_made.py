@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
@@ -89,16 +90,26 @@ def seen_part(facts: ImageFacts, cache: str | None, beside: Beside | None) -> st
     return PADDED if facts.whole else CENTRE
 
 
-def shape_notes(facts: ImageFacts, seen: str) -> list[str]:
-    """Return a hint at whole pictures if many are so long that their centre squares show little of them."""
-    if facts.measures is None or seen != CENTRE:
-        return []
+def seen_in_part(facts: ImageFacts, cache: str | None) -> NDArray[np.bool_]:
+    """Return of which pictures ``(N,)`` the frozen network saw so little that their features say little of them."""
+    if cache is None or facts.measures is None or seen_part(facts, cache, None) != CENTRE:
+        return np.zeros(len(facts.samples), dtype=bool)
     sides = np.sort(facts.measures[:, :2], axis=1)
-    sides = sides[sides[:, 0] > 0]
-    share = float((sides[:, 1] > LONG * sides[:, 0]).mean()) if len(sides) else 0.0
-    if share <= MANY_LONG:
-        return []
-    return [
-        f"{100 * share:.0f} % of the pictures are more than {LONG} times as long as wide, or as wide as long, and are "
-        "judged by their centre square; --whole and another --out judge whole pictures"
-    ]
+    return np.asarray(sides[:, 1] > LONG * sides[:, 0])
+
+
+def shape_notes(long: NDArray[np.bool_], look: SecondLook | None) -> list[str]:
+    """Return what a person should know of pictures ``(N,)`` that were seen in part only, if many are."""
+    notes = []
+    if long.any() and long.mean() > MANY_LONG:
+        notes.append(
+            f"{100 * long.mean():.0f} % of the pictures have one side more than {LONG} times the other, and are judged "
+            "by their centre square; to judge whole pictures, use --whole and another --out"
+        )
+    decided = 0 if look is None else int((long & np.array([bool(word) for word in look.words])).sum())
+    if decided:
+        notes.append(
+            f"{decided} decision(s) on such long pictures hold for these only: what the network did not see cannot "
+            "correct how it judges others"
+        )
+    return notes

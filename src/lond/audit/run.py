@@ -8,13 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
-from lond.audit.how_made import learning_notes, map_facts, probability_facts, second_look_facts, seen_part, shape_notes
+from lond.audit.how_made import (
+    learning_notes,
+    map_facts,
+    probability_facts,
+    second_look_facts,
+    seen_in_part,
+    seen_part,
+    shape_notes,
+)
 from lond.audit.judge.earlier import usual_extractor
 from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
@@ -155,10 +164,11 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     groups = _groups_of_copies(facts, vectors, look)
     odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
     rows, training = training_rows(facts, groups, look)
+    long = seen_in_part(facts, read.space)
     how = Learning(
         together=near_copies(groups, rows),
         decided=None if look is None else look.truth[rows],
-        confirmed=None if look is None or look.confirmed is None else look.confirmed[rows],
+        confirmed=None if look is None else look.says_nothing(torch.from_numpy(long))[rows],
         probabilities=None if read.probabilities is None else read.probabilities[rows],
     )
     # A copy of all features of a large set would take gigabytes.
@@ -170,9 +180,8 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     verdicts = found.verdicts(at)
     places = _places(learned, at, settings)
     table = found.table(at, verdicts)
-    seen_of_each = seen_part(facts, read.space, learned.beside)
     notes = [*read.notes, *(() if look is None else look.notes), *learning_notes(learned)]
-    notes += shape_notes(facts, seen_of_each)
+    notes += shape_notes(long, look)
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         table if odd is None else replace(table, quality=odd.names),
@@ -180,7 +189,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
         found.summary(verdicts, notes, read.leaks)
         | {"quality": {} if odd is None else odd.summary()}
         | {"settings": to_dict(used), "map": map_facts(settings, read.space), "source": samples.origin}
-        | {"seen": seen_of_each}
+        | {"seen": seen_part(facts, read.space, learned.beside)}
         | ({"second_look": second_look_facts(look, folder)} if look is not None and read.is_second else {})
         | ({} if learned.beside is None else {"pred_probs": probability_facts(learned.beside)}),
         places,

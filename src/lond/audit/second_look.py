@@ -57,6 +57,14 @@ class SecondLook:
         content = json.dumps([self.truth.tolist(), self.words, sorted(self.apart)])
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
+    def says_nothing(self, hidden: Tensor) -> Tensor:
+        """Return the decisions ``(N,)`` that say nothing of how other images are judged.
+
+        They are on confirmed labels, which are all right, or on ``hidden`` ``(N,)`` images, which the network did not
+        really see.
+        """
+        return hidden if self.confirmed is None else hidden | self.confirmed
+
     def labels(self, given: Tensor) -> Tensor:
         """Return the labels ``(N,)`` after the decisions; foreign images have none."""
         return taught_labels(given, self.truth)

@@ -184,7 +184,7 @@ def judge_labels(
         newly = (decided != UNDECIDED) & (labels >= 0)
         if (newly if confirmed is None else newly & ~confirmed).any():
             first = chances(gather(prepared, labels, classes, folds, unseen_logits, near=found.near), table)
-        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed)
+        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed, first)
     return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed, first)
 
 

@@ -99,6 +99,7 @@ def recalibrated(
     folds: Tensor,
     table: ChanceTable,
     confirmed: Tensor | None = None,
+    first: Tensor | None = None,
 ) -> tuple[LabelEvidence, Tensor, Tensor]:
     """Return evidence, chances ``(N, 3)`` and confidence of suggestions ``(N,)`` with what the decisions taught.
 
@@ -113,9 +114,13 @@ def recalibrated(
         table: the network that turns evidence into chances.
         confirmed: ``(N,)`` decided images that are left out of the fits: their labels were corrected before, so all of
             them are right, whatever share of the others is.
+        first: chances ``(N, 3)`` without the decisions. The geometric mean of both counts: images called foreign leave
+            the neighbourhood of others like them, which would look less foreign for that reason alone.
     """
     known = decided != UNDECIDED
     likely = chances(found, table)
+    if first is not None:
+        likely = F.normalize((likely * first).sqrt(), p=1, dim=1)
     sure = confidence(found, likely[:, WRONG], table)
     logs = likely.clamp_min(1e-6).log()
     columns = [torch.ones(len(labels)), logs[:, WRONG] - logs[:, CLEAN], logs[:, OUTSIDE] - logs[:, CLEAN]]

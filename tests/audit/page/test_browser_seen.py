@@ -68,3 +68,12 @@ def test_a_picture_that_was_not_cut_has_no_frame(visit: Any, tmp_path: Path, par
     assert not seen.page.locator(".seen-frame, .centre-only").count()
     assert seen.page.locator("#seen-note").count() == (1 if words else 0)
     assert not words or words in seen.text("#seen-note")
+
+
+def test_accepting_many_leaves_out_long_pictures_that_were_seen_in_part(visit: Any, tmp_path: Path) -> None:
+    for seen_part, left_out in (("centre square", "Left out: 1 image"), ("whole, padded", "")):
+        seen = visit(written(tmp_path, shaped(seen_part)))
+        seen.page.click("#open-bulk")
+        seen.page.fill("#bulk-sureness", "30")
+        text = seen.text("#bulk-text")
+        assert left_out in text and ("Left out" in text) == bool(left_out)

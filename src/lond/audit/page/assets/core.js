@@ -45,7 +45,7 @@ const qualityBits = numbersOf(columns.quality.bits);
 // Features of such pictures cannot be trusted, nor can a verdict that doubts their label, however sure it seems.
 const HARD_TO_SEE = ["dark", "bright", "blurred", "uniform"];
 const hardBits = qualityNames.reduce((bits, name, bit) => bits | (HARD_TO_SEE.includes(name) ? 1 << bit : 0), 0);
-const isHardToSee = (row) => (qualityBits[row] & hardBits) > 0 && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
+const isHardToSee = (row) => ((qualityBits[row] & hardBits) > 0 || isSeenInPart(row)) && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
 const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));
 const scores = {
   sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),

@@ -160,7 +160,7 @@ function describeBulk() {
   $("bulk-text").textContent = rows.length
     ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${kindNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
     : `No ${hard ? "other " : ""}undecided image reaches this value.`;
-  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred or uniform. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
+  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred, uniform, or long and judged by the centre square. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }

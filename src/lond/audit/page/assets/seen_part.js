@@ -1,8 +1,9 @@
 // Which part of a picture was judged: of files the centre square or the whole, padded; of arrays the whole, squeezed.
 
 const isCut = summary.seen === "centre square";
-// Beyond the first, the panel shows what was cut off; beyond the second, cards tell it too.
+// Beyond the first, the panel shows what was cut off; beyond the second, no verdict is accepted unseen; beyond the third, cards tell it too.
 const CLEARLY_LONG = 1.25;
+const LONG = 1.5;
 const VERY_LONG = 2;
 
 // Long side by short side; 1 where no thumbnail tells it.
@@ -11,6 +12,7 @@ function aspectOf(row) {
   const [width, height] = [sizes[2 * row], sizes[2 * row + 1]];
   return Math.max(width, height) / Math.min(width, height);
 }
+const isSeenInPart = (row) => isCut && aspectOf(row) > LONG;
 const isMostlyUnseen = (row) => isCut && aspectOf(row) > VERY_LONG;
 const CENTRE_ONLY = "judged by its centre square only";
 
