@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from export.export_samples import CPU, FRESH, SAMPLES, input_of, trained, traine
 from lond.errors import ConfigError, MissingDependencyError
 from lond.export import PredictionGraph, export_run
 from lond.export.graph import EXPORTABLE
-from lond.export.onnx_file import precise_log_sigmoid, precise_sigmoid
+from lond.export.onnx_file import OPERATORS, precise_log_sigmoid, precise_sigmoid, silenced
 from lond.methods import METHODS
 from lond.runs import LoadedRun
 from lond.runs.calibration import calibrate_scores
@@ -106,6 +107,15 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[export\]'"):
         export_run(trained().run, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_silenced_logger_speaks_again_afterwards(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger(OPERATORS)
+    with silenced(OPERATORS):
+        logger.warning("torchvision is not installed")
+        logger.error("an error")
+    logger.warning("later")
+    assert [record.getMessage() for record in caplog.records] == ["an error", "later"]
 
 
 def test_sigmoids_are_precise_where_they_are_small() -> None:

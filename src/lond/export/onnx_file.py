@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,9 @@ TEXTS = [LABEL, VERDICT]
 BATCH = "batch"
 """Name of the number of images at a time."""
 
+OPERATORS = "torch.onnx._internal.exporter._registration"
+"""Logger that warns of operators of torchvision, which no graph of ours has."""
+
 NEEDS_ONNX = "ONNX files need packages of their own: pip install 'lond[export]'"
 
 
@@ -36,7 +42,7 @@ def write_onnx(
     onnx = optional_import("onnx", NEEDS_ONNX)
     optional_import("onnxscript", NEEDS_ONNX)
     begin_step("converting to ONNX")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), silenced(OPERATORS):
         # About PyTorch's own use of what it deprecates.
         warnings.simplefilter("ignore")
         converted = torch.onnx.export(
@@ -56,6 +62,18 @@ def write_onnx(
     onnx.helper.set_model_props(model, {key: json.dumps(description)})
     onnx.checker.check_model(model)
     write_atomically(path, lambda place: onnx.save_model(model, place, format="protobuf"))
+
+
+@contextmanager
+def silenced(name: str) -> Iterator[None]:
+    """Let a logger say nothing but errors meanwhile."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def precise_sigmoid(values: Tensor) -> Tensor:
