@@ -51,7 +51,7 @@ class Judgement:
     table: ChanceTable
     decided: Tensor | None = None
     confirmed: Tensor | None = None
-    """Which of the decided images were corrected before, ``(N,)``; see ``judge_labels``."""
+    """Which of the decided images say nothing of the others, ``(N,)``; see ``judge_labels``."""
     first: Tensor | None = None
     """Chances ``(N, 3)`` as they were before a person decided on labelled images; None if nobody did."""
 
@@ -157,8 +157,9 @@ def judge_labels(
         table: the network that turns evidence into probabilities; the package's own if None.
         decided: ``(N,)`` what a person decided: a class from 0 on, -1 for "foreign", -2 for nothing. It is taken as
             truth, heads and neighbours learn from it, and the chances of the other images are recalibrated by it.
-        confirmed: ``(N,)`` bool, decided images whose given label follows the decision already, as in a corrected set.
-            They say nothing about how often labels of the set are wrong, so nothing is recalibrated by them.
+        confirmed: ``(N,)`` bool, decided images whose given label follows the decision already, as in a corrected set,
+            or whose features say little of them. They say nothing about how often labels of the set are wrong, so
+            nothing is recalibrated by them.
         stages: keeps what took long, so that a killed judgement of the same features goes on where it was.
 
     Raises:

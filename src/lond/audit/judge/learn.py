@@ -92,7 +92,7 @@ class Learning:
     decided: Tensor | None = None
     """What a person decided of each image, ``(N,)``; see ``lond.crossfit.decided``."""
     confirmed: Tensor | None = None
-    """Which decided images were corrected before, ``(N,)``; see ``judge_labels``."""
+    """Which decided images say nothing of the others, ``(N,)``; see ``judge_labels``."""
     stages: Stages | None = None
     """Keeps what took long in judging."""
     probabilities: Tensor | None = None
