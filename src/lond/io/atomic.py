@@ -25,6 +25,7 @@ YOUNG = 60.0
 
 _HOST = re.sub(r"[^0-9A-Za-z]", "", platform.node())[:16]
 _OWN = re.compile(rf"\.{_HOST}-(\d+)-\d+\.tmp")
+_ANY = re.compile(r"\.[0-9A-Za-z]*-\d+-\d+\.tmp$")
 _CODE = re.compile(r"\(os error (\d+)\)")
 _ADVICE = {
     errno.ENOSPC: "the disk is full; free some space and start again",
@@ -55,6 +56,11 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], object]
             _write(path, content)
         else:
             _write_beside(path.resolve(), content)
+
+
+def is_unfinished(path: Path) -> bool:
+    """Tell whether a file is what a killed process left of one that it was writing."""
+    return _ANY.search(path.name) is not None
 
 
 def append_text(path: Path, text: str) -> None:

@@ -15,6 +15,7 @@ from lond.config import RunConfig, read_config, to_dict
 from lond.data.noise import label_hash
 from lond.data.read.files import contents_hash
 from lond.errors import ConfigError, DataError
+from lond.io.atomic import is_unfinished
 from lond.io.json_files import plain, read_json
 from lond.io.lock import LOCK, locked
 from lond.io.plain_values import flat
@@ -83,7 +84,7 @@ def claim(folder: Path, config: RunConfig) -> None:
                 f"{folder} holds a run with other settings ({', '.join(changed)}). "
                 "Choose another folder, or delete that one to start anew."
             )
-    elif folder.is_dir() and any(path.name != LOCK for path in folder.iterdir()):
+    elif folder.is_dir() and any(path.name != LOCK and not is_unfinished(path) for path in folder.iterdir()):
         raise ConfigError(f"{folder} is not empty and holds no run. Choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
 

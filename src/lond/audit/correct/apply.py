@@ -95,7 +95,6 @@ def plan_corrections(
         40 of 40 images stay, 1 of them under another label; 0 are left out
           keep            39  called clean
           relabel          1  mislabelled (confidence at least 0.5)
-        1 image(s) that stay are more likely foreign than not; --foreign 0.5 leaves them out
         labels that change:
                  1  1 -> 0
     """
