@@ -35,6 +35,7 @@ class Trial:
     changes: dict[str, str] = field(default_factory=dict)
     label: str = ""
     """What the changes are, in a word."""
+    preset: str = "mini80"
 
     @property
     def name(self) -> str:
@@ -44,7 +45,7 @@ class Trial:
     def command(self, data: Path, folder: Path) -> list[str]:
         """Return the command that trains it."""
         options = [word for key, value in self.changes.items() for word in ("--set", f"{key}={value}")]
-        preset = ["--preset", f"mini80-{self.noise}", "--method", self.method, "--seed", str(self.seed)]
+        preset = ["--preset", f"{self.preset}-{self.noise}", "--method", self.method, "--seed", str(self.seed)]
         return ["train", *preset, "--root", str(data), "--threads", "1", "--out", str(folder), *options]
 
 
@@ -62,15 +63,12 @@ COMBINED = {
     "every-four": ("one_view_targets", "contrast_every", "consistency_every"),
 }
 """Savings tried together, by name."""
-LONG = {"train.epochs": "120", "settings.warmup_epochs": "20"}
 LONGER = (
     *("standard", "cross-fit", "lond-drs", "sed", "dividemix"),
     *("npn-hard", "npn-soft", "jo-src", "disc", "co-teaching", "ngc", "nce", "cir-plus", "unicon"),
 )
 """Methods that are trained for 120 epochs: those of the paper's regime, and those below cross-entropy in 30."""
-NO_WARMUP = ("standard", "co-teaching")
-"""Methods without a warm-up."""
-AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon")
+AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon", "jo-src")
 """Methods whose defaults differ from version 0.1.0, or that it did not have."""
 SECOND = (
     *((noise, "standard", seed) for seed in range(3) for noise in NOISES),
@@ -100,16 +98,9 @@ def trials() -> list[Trial]:
     found += [
         Trial("savings", noise, "cross-fit", 0, {"settings.strong_views": "false"}, "one-view") for noise in NOISES
     ]
-    found += [Trial("long", noise, method, 0, _long(method), "120") for method in LONGER for noise in NOISES]
-    found += [Trial("long", noise, "cross-fit", 1, LONG, "120") for noise in NOISES]
+    long = [*((method, 0) for method in LONGER), ("cross-fit", 1)]
+    found += [Trial("long", noise, *run, label="long", preset="mini80-long") for run in long for noise in NOISES]
     return found
-
-
-def _long(method: str) -> dict[str, str]:
-    """Return what makes a run of 120 epochs; NPN warms up for two thirds of them, as published."""
-    if method in NO_WARMUP:
-        return {"train.epochs": LONG["train.epochs"]}
-    return LONG | {"settings.warmup_epochs": "80"} if method.startswith("npn") else LONG
 
 
 def line_of(trial: Trial, folder: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mini80 import AFFECTED, NOISES, OUT
+from benchmarks.mini80 import AFFECTED, LONGER, NOISES, OUT
 from benchmarks.own_method_table import PAGE, filled, table
 
 from lond.io.atomic import write_atomically
@@ -114,17 +114,24 @@ def _savings(line: Line) -> str:
 
 
 def long_table(lines: Sequence[Line]) -> str:
-    """Return the runs of 120 epochs: best epoch and end of accuracy, and the end of AUROC."""
-    found = chosen(lines, group="long")
+    """Return the runs of 120 epochs: best epoch and end of accuracy, and the end of AUROC.
+
+    Where no run has rates and ramps of its length, one with those of 30 epochs is shown, with a star.
+    """
+    plans = {"": chosen(lines, group="long"), " *": chosen(lines, group="long, short plan")}
     rows = []
-    for method in dict.fromkeys(line["method"] for line in found):
+    for method in [name for name in LONGER if any(line["method"] == name for of in plans.values() for line in of)]:
         cells = []
         for noise in NOISES:
-            own = chosen(found, method=method, noise=noise)
-            best = 100 * statistics.fmean(max(line["curves"]["accuracy"]) for line in own) if own else 0.0
-            cells.append(f"{entry(own)}, peak {best:.1f}" if own else "-")
+            found = {mark: chosen(of, method=method, noise=noise) for mark, of in plans.items()}
+            cells.append(next((_with_peak(own) + mark for mark, own in found.items() if own), "-"))
         rows.append([f"`{method}`", *cells])
     return table(["method, 120 epochs", "Sym-50", "Asym-40"], rows)
+
+
+def _with_peak(lines: Sequence[Line]) -> str:
+    best = 100 * statistics.fmean(max(line["curves"]["accuracy"]) for line in lines)
+    return f"{entry(lines)}, peak {best:.1f}"
 
 
 def stored_tables(root: Path = Path()) -> dict[str, str]:

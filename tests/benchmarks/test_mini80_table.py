@@ -48,7 +48,12 @@ def test_other_tables_by_hand() -> None:
         "| ours | 60.0 / 50.0; corrected labels right 25.0 | - |",
         "| released program | 40.0 / 50.0; corrected labels right 25.0 | - |",
     ]
-    assert "| `sed` | 40.0 / 50.0, peak 70.0 | - |" in long_table([line("sed", 0.4, group="long")])
+    longer = [line("sed", 0.4, group="long"), line("sed", 0.3, group="long, short plan")]
+    longer += [line("ngc", 0.3, noise="asym40", group="long, short plan")]
+    assert long_table(longer).splitlines()[2:] == [
+        "| `sed` | 40.0 / 50.0, peak 70.0 | - |",
+        "| `ngc` | - | 30.0 / 50.0, peak 70.0 * |",
+    ]
 
 
 def test_savings_by_hand() -> None:

@@ -64,12 +64,20 @@ def test_the_likelihood_keeps_to_its_bounds() -> None:
     assert clean_likelihood(p, p.roll(1, 0)).min() >= 0
 
 
-@pytest.mark.parametrize(("classes", "expected"), [(80, 0.6), (10, 0.6), (3, 0.8 * 2 / 3), (2, 0.4)])
-def test_smoothing_leaves_the_given_label_a_lead(classes: int, expected: float) -> None:
-    assert smoothing_for(None, classes) == pytest.approx(expected)
+@pytest.mark.parametrize("classes", [2, 3, 10, 16, 79])
+def test_few_classes_keep_the_published_distance_between_labels(classes: int) -> None:
     row = smoothed_labels(torch.tensor([0]), classes, smoothing_for(None, classes))[0]
+    other = row.roll(1) if classes == 2 else row[[1, 0, *range(2, classes)]]
     assert row[0] > row[1]
-    assert smoothing_for(0.3, classes) == 0.3
+    # 80 classes, 0.6: (0.4, 0.6 / 79, ...) against the same with the first two exchanged.
+    high, low = 0.4, 0.6 / 79
+    by_hand = high * math.log2(2 * high / (high + low)) + low * math.log2(2 * low / (high + low))
+    assert clean_likelihood(row[None], other[None]).item() == pytest.approx(1 - by_hand, abs=1e-4)
+
+
+def test_the_published_smoothing_at_the_published_classes() -> None:
+    assert smoothing_for(None, 80) == smoothing_for(None, 100) == 0.6
+    assert smoothing_for(0.3, 2) == smoothing_for(0.3, 80) == 0.3
 
 
 def test_too_much_smoothing_is_refused() -> None:

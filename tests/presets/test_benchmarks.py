@@ -93,7 +93,9 @@ def test_every_preset_names_a_benchmark_and_leaves_epochs_after_warmup(name: str
     assert config.data.benchmark.name in BENCHMARKS
     assert not config.data.source
     assert config.settings.warmup_epochs < config.train.epochs
-    assert config.optimiser.constant_epochs == config.settings.warmup_epochs
+    # The rate of the long runs begins to fall as early as that of the short ones, to 2 % below by the end of warm-up.
+    constant = 10 if name.startswith("mini80-long") else config.settings.warmup_epochs
+    assert config.optimiser.constant_epochs == constant
 
 
 @pytest.mark.parametrize("method", METHODS)

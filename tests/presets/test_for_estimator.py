@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_numbers_of_numpy_and_paths_become_plain() -> None:
 
 
 FEATURES = (
-    ARGUMENTS | dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")) | {"frozen": False, "whole": False}
+    ARGUMENTS | dict.fromkeys(("epochs", "width", "learning_rate", "batch_size")) | {"frozen": False, "whole": None}
 )
 
 
@@ -105,8 +106,11 @@ def test_every_method_has_a_configuration_on_features(name: str) -> None:
         config = on_rows(method=name, frozen=frozen)
         assert (config.method, config.net.backbone, config.train.epochs, config.train.seed) == (name, "features", 9, 7)
         assert config.data.frozen.backbone == backbone and not config.data.source
-        assert config.train.max_steps == 0 and not config.data.frozen.whole
-    assert on_rows(method=name, frozen=True, whole=True).data.frozen.whole
+        assert config.train.max_steps == 0
+        assert not config.data.frozen.whole and config.data.frozen.limit == (2 if frozen else math.inf)
+    for whole in (True, False):
+        found = on_rows(method=name, frozen=True, whole=whole).data.frozen
+        assert (found.whole, found.limit) == (whole, math.inf)
 
 
 def test_what_is_given_wins_on_features() -> None:
@@ -130,3 +134,8 @@ def test_what_is_given_wins_on_features() -> None:
 def test_refusals_on_features(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         on_rows(**{"frozen": True, **changes})
+
+
+def test_epochs_that_are_no_number_are_named() -> None:
+    with pytest.raises(ConfigError, match="epochs is 'ten'; it must be a whole number"):
+        made(epochs="ten")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lond.errors import ConfigError
+from lond.frozen.samples import FrozenSettings
 from lond.presets.benchmarks import PRESETS, preset
 from lond.presets.features import on_features, on_frozen
-from lond.presets.options import COMMAND_LINE, stages
+from lond.presets.options import COMMAND_LINE, stages, unscaled
 
 
 def test_stages_build_on_each_other() -> None:
@@ -49,7 +51,15 @@ def test_a_named_network_asks_for_its_features_at_its_own_size() -> None:
 def test_whole_pictures_ask_for_frozen_features() -> None:
     found = stages("", "cifar80n-sym20", "standard", whole=True)["command line"]
     assert found.data.frozen.whole and found.data.frozen.backbone == "efficientnet-lite0"
-    assert not stages("", "cifar80n-sym20", "standard", frozen=True)["command line"].data.frozen.whole
+    assert stages("", "cifar80n-sym20", "standard", frozen=True)["command line"].data.frozen.limit == math.inf
+
+
+def test_long_pictures_of_your_own_data_are_seen_to_their_ends(tmp_path: Path) -> None:
+    source = str(tmp_path / "images.npz")
+    np.savez(source, x=np.zeros((40, 8, 8), dtype=np.uint8), y=np.arange(40) % 2)
+    for asked, limit in ((None, 2), (True, math.inf), (False, math.inf)):
+        assert stages(source, "", "", frozen=True, whole=asked)["command line"].data.frozen.limit == limit
+    assert stages(source, "", "", whole=False)["command line"].data.frozen == FrozenSettings()
 
 
 def test_the_method_of_your_own_data_if_none_is_named(tmp_path: Path) -> None:
@@ -76,3 +86,25 @@ def test_cross_fit_learns_from_given_features_as_an_audit_does(tmp_path: Path) -
     found, heads = stages(str(source), "", "")[COMMAND_LINE], on_features(400)
     assert (found.optimiser, found.train, found.net) == (heads.optimiser, heads.train, heads.net)
     assert found.settings.warmup_epochs == heads.settings.warmup_epochs
+
+
+@pytest.mark.parametrize(
+    ("method", "epochs", "texts", "left"),
+    [
+        ("lond-drs", None, {"train.epochs": "60"},
+         {"settings.warmup_epochs": 10, "settings.ramp_epochs": 16, "optimiser.constant_epochs": 10}),
+        ("lond-drs", None, {"train.epochs": "60", "settings.ramp_epochs": "32", "optimiser.constant_epochs": "20"},
+         {"settings.warmup_epochs": 10}),
+        ("disc", 40, {"train.epochs": "20"},
+         {"settings.warmup_epochs": 13, "settings.confidence_memory": pytest.approx(0.99**5),
+          "optimiser.constant_epochs": 17, "optimiser.milestones": [23, 35]}),
+        ("lond-drs", 60, {}, {}),
+        ("lond-drs", None, {"train.epochs": "30"}, {}),
+        ("lond-drs", None, {"train.batch_size": "64"}, {}),
+    ],
+)  # fmt: skip
+def test_a_length_that_is_set_alone_leaves_the_schedule(
+    method: str, epochs: int | None, texts: dict[str, str], left: dict[str, object]
+) -> None:
+    found = stages("", "mini80-sym50", method, epochs=epochs, overrides=texts)
+    assert unscaled(found, texts) == left

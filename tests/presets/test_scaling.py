@@ -20,7 +20,8 @@ from lond.types import Memory
 OTHERS = sorted(set(METHODS) - {"lond-drs"})
 STEPS = {"dividemix": 60, "unicon": 60, "nce": 30, "cir-plus": 120}
 """Limits on mini80."""
-REDUCED = ["mini80-sym50", "mini80-asym40", "digits"]
+LONG = ["mini80-long-sym50", "mini80-long-asym40"]
+REDUCED = ["mini80-sym50", "mini80-asym40", *LONG, "digits"]
 
 
 def test_recipes_are_those_of_methods() -> None:
@@ -77,6 +78,10 @@ def test_a_shortened_run_steps_down_after_its_ramp_and_not_too_early(method: str
         ("dividemix", "mini80-sym50", 10, 10, (20,)),
         ("cir-plus", "mini80-asym40", 10, 10, (20,)),
         ("disc", "mini80-sym50", 10, None, (17, 26)),
+        # (150 - 10) / 290 of 100 epochs; 60 / 180 and 140 / 180 of 100. Ramps as published.
+        ("dividemix", "mini80-long-sym50", 20, 16, (68,)),
+        ("cir-plus", "mini80-long-asym40", 20, 16, (68,)),
+        ("disc", "mini80-long-sym50", 20, None, (53, 98)),
         ("dividemix", "digits", 8, 8, (16,)),
         # 60 / 180 and 140 / 180 of 16.
         ("disc", "digits", 8, None, (13, 20)),
@@ -97,11 +102,14 @@ def test_the_threshold_of_jo_src_rises_to_the_end(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCED)
-@pytest.mark.parametrize(("method", "warmup"), [("sed", (10, 8)), ("npn-hard", (20, 16)), ("npn-soft", (20, 16))])
-def test_a_cosine_after_warmup_still_begins_after_warmup(method: str, warmup: tuple[int, int], name: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "warmup"), [("sed", (10, 20, 8)), ("npn-hard", (20, 80, 16)), ("npn-soft", (20, 80, 16))]
+)
+def test_a_cosine_after_warmup_still_begins_after_warmup(method: str, warmup: tuple[int, int, int], name: str) -> None:
     config = preset(name, method)
     assert config.optimiser.plan == "cosine"
-    assert config.optimiser.constant_epochs == config.settings.warmup_epochs == warmup[name == "digits"]
+    wanted = warmup[2 if name == "digits" else name in LONG]
+    assert config.optimiser.constant_epochs == config.settings.warmup_epochs == wanted
 
 
 def test_a_plan_that_began_later_keeps_its_share_of_the_rest() -> None:
@@ -147,7 +155,7 @@ def test_occasions() -> None:
 
 def test_which_benchmarks_have_few_classes() -> None:
     few = {name for name, config in PRESETS.items() if occasion_of(config).few_classes}
-    mini = {"digits", "mini80-sym50", "mini80-asym40"}
+    mini = set(REDUCED)
     assert few == mini | {"cifar10n-sym20", "cifar10n-sym50", "cifar10n-sym80", "cifar10n-asym40"}
     assert not Occasion().few_classes
     # Images of one's own, learned from scratch.

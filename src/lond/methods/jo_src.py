@@ -23,6 +23,9 @@ from lond.types import Batch, Clock, Epochs, Partition, Phase, Stream, Term
 
 VIEWS = ("weak", "weak")
 
+PUBLISHED_SMOOTHING, PUBLISHED_CLASSES = 0.6, 80
+"""The published epsilon for CIFAR, and the fewest classes that it was published for."""
+
 
 @dataclass(frozen=True)
 class JoSrcSettings(ClassifierSettings):
@@ -40,7 +43,7 @@ class JoSrcSettings(ClassifierSettings):
     """tau_c, the threshold at the end of warm-up."""
     final_threshold: float = 0.95
     label_smoothing: float | None = None
-    """epsilon, what a label gives to the other classes together; None: 0.6, less if there are few classes."""
+    """epsilon, what a label gives to the other classes together; None: 0.6, less below 80 classes."""
     consistency_weight: float = 0.5
     """alpha of the consistency of the two views; classification weighs 1 - alpha."""
     open_temperature: float = 10.0
@@ -166,16 +169,36 @@ class JoSrc(SingleMethod):
 
 
 def smoothing_for(wanted: float | None, num_classes: int) -> float:
-    """Return epsilon; by default the published 0.6, but at most 0.8 of the way to the uniform distribution.
+    """Return epsilon; by default the published 0.6, or less below the 80 classes that it was published for.
+
+    Labels of few classes lie closer together once they are smoothed: with 0.6 and 16 classes a prediction that is as
+    sure of another class as the label of its own would pass ``clean_threshold``, and nearly everything would be clean.
+    The default keeps the distance between two smoothed labels.
 
     Raises:
         ConfigError: the given label would not keep the largest share.
     """
     if wanted is None:
-        return min(0.6, 0.8 * (1 - 1 / num_classes))
+        published = label_distance(PUBLISHED_SMOOTHING, PUBLISHED_CLASSES)
+        return PUBLISHED_SMOOTHING if num_classes >= PUBLISHED_CLASSES else _smoothing_at(published, num_classes)
     if wanted >= 1 - 1 / num_classes:
         raise ConfigError(f"label_smoothing {wanted} leaves the given label of {num_classes} classes no lead; lower it")
     return wanted
+
+
+def label_distance(smoothing: float, num_classes: int) -> float:
+    """Return the Jensen-Shannon divergence, in bits, between the smoothed labels of two of C classes."""
+    labels = torch.tensor([0, 1])
+    return float(jensen_shannon(*smoothed_labels(labels, num_classes, smoothing).double()[:, None]))
+
+
+def _smoothing_at(distance: float, num_classes: int) -> float:
+    """Return the smoothing that leaves two labels this far apart, by bisection: distances fall with smoothing."""
+    low, high = 0.0, 1 - 1 / num_classes
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if label_distance(middle, num_classes) > distance else (low, middle)
+    return low
 
 
 def smoothed_labels(labels: Tensor, num_classes: int, smoothing: float) -> Tensor:

@@ -13,7 +13,7 @@ from torch import nn
 
 from lond.config import OWN_MODULE, DataSettings, RunConfig, run_config_from_dict, settings_class, to_dict
 from lond.errors import ConfigError
-from lond.frozen.extractor import ExtractorSettings
+from lond.frozen.extractor import SQUARES_BEYOND, ExtractorSettings
 from lond.frozen.samples import FrozenSettings
 from lond.methods import ALL_METHODS, LondDrsSettings
 from lond.nets import ALL_BACKBONES, native_size
@@ -39,12 +39,12 @@ def estimator_config(params: Mapping[str, Any], side: int) -> RunConfig:
     """
     backbone, warmup = params["backbone"], params["warmup_epochs"]
     epochs, batch, rate, width = (IMAGES[key] if params[key] is None else params[key] for key in IMAGES)
-    if warmup is None and isinstance(epochs, int | np.integer):
-        warmup = epochs // 5
+    epochs = _whole(epochs)
+    warmup = epochs // 5 if warmup is None else warmup
     method = ALL_METHODS.name_of(params["method"] or USUAL_METHOD)
     known = {field.name for field in fields(settings_class(method))}
     # A judgement every twelfth of the run, as in the method's recipe.
-    between = max(1, epochs // 12) if isinstance(epochs, int | np.integer) else 1
+    between = max(1, epochs // 12)
     own = {"warmup_epochs": warmup, "judge_epochs": between, "identify": to_dict(OWN_IDENTIFY)}
     is_module = isinstance(backbone, nn.Module)
     padding = max(1, side // 8) if params["padding"] is None else params["padding"]
@@ -71,12 +71,10 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
     if params["backbone"] != BACKBONE:
         raise ConfigError("backbone is for images; features are learned from by a small network of their own")
     frozen = params["frozen"]
-    epochs = FROZEN_EPOCHS if params["epochs"] is None else params["epochs"]
-    if not isinstance(epochs, int | np.integer):
-        raise ConfigError(f"epochs is {epochs!r}; it must be a whole number")
+    epochs = _whole(FROZEN_EPOCHS if params["epochs"] is None else params["epochs"])
     method, seed = ALL_METHODS.name_of(params["method"] or USUAL_METHOD), _seed(params)
     if method == RunConfig.method and not frozen:
-        config = replace(on_features(rows, int(epochs), seed), data=DataSettings())
+        config = replace(on_features(rows, epochs, seed), data=DataSettings())
     else:
         start = RunConfig(
             data=DataSettings(source="memory"),
@@ -84,7 +82,7 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
             optimiser=OptimiserSettings(constant_epochs=20),
             train=TrainSettings(epochs=IMAGES["epochs"], seed=seed),
         )
-        config = on_frozen(with_method(start, method), int(epochs), rows)
+        config = on_frozen(with_method(start, method), epochs, rows)
         config = replace(config, data=DataSettings(frozen=frozen_settings(frozen, params["whole"])))
     given: dict[str, Any] = {
         "net": {"width": params["width"]},
@@ -99,7 +97,7 @@ def estimator_config_on_features(params: Mapping[str, Any], rows: int) -> RunCon
     return _checked(run_config_from_dict(plain_values(content)))
 
 
-def frozen_settings(frozen: bool | str, whole: bool = False) -> FrozenSettings:
+def frozen_settings(frozen: bool | str, whole: bool | None = None) -> FrozenSettings:
     """Return the frozen network that the arguments of these names stand for; True is the usual one, False none.
 
     PyTorch runs it: another route would be prepared anew for each call, as an estimator keeps no files.
@@ -111,7 +109,8 @@ def frozen_settings(frozen: bool | str, whole: bool = False) -> FrozenSettings:
     if not frozen:
         return FrozenSettings()
     network = ExtractorSettings.backbone if frozen is True else str(frozen)
-    return FrozenSettings(backbone=network, size=native_size(network), route="torch", whole=bool(whole))
+    found = FrozenSettings(network, native_size(network), route="torch", squares_beyond=SQUARES_BEYOND)
+    return found if whole is None else found.showing(bool(whole))
 
 
 def _checked(config: RunConfig) -> RunConfig:
@@ -120,6 +119,12 @@ def _checked(config: RunConfig) -> RunConfig:
             f"all {config.train.epochs} epochs are warm-up: no label would be judged; lower warmup_epochs"
         )
     return config
+
+
+def _whole(epochs: Any) -> int:
+    if not isinstance(epochs, int | np.integer):
+        raise ConfigError(f"epochs is {epochs!r}; it must be a whole number")
+    return int(epochs)
 
 
 def _seed(params: Mapping[str, Any]) -> Any:

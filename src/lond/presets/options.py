@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from lond.config import RunConfig, settings_class, with_overrides
+from lond.config import RunConfig, settings_class, to_dict, with_overrides
 from lond.errors import ConfigError
+from lond.frozen.extractor import SQUARES_BEYOND
+from lond.io.plain_values import flat
 from lond.nets import native_size
 from lond.presets.benchmarks import preset
 from lond.presets.changes import with_epochs, with_root
@@ -16,6 +19,9 @@ from lond.presets.scaling import with_method
 
 COMMAND_LINE = "command line"
 """The last stage."""
+
+LENGTH = "train.epochs"
+"""The setting that, unlike ``--epochs``, changes the length of a run alone."""
 
 
 def stages(
@@ -28,7 +34,7 @@ def stages(
     epochs: int | None = None,
     frozen: bool = False,
     network: str = "",
-    whole: bool = False,
+    whole: bool | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> dict[str, RunConfig]:
     """Return the configuration after each stage, by the stage's name; the last one is that of the run.
@@ -45,7 +51,8 @@ def stages(
         epochs: length in all; None = that of the stages before.
         frozen: whether to learn from features of a frozen network.
         network: name of that network, which asks for its features; empty = the usual one.
-        whole: whether that network sees whole pictures, which asks for its features.
+        whole: whether that network sees all pictures whole, which asks for its features, or the centre squares of all;
+            None = also the ends of long ones of the user's own data.
         overrides: dotted key -> text of single settings.
 
     Raises:
@@ -58,21 +65,42 @@ def stages(
     overrides = overrides or {}
     title = "own data" if source else f"preset {preset_name}"
     base = own_data(source, test) if source else preset(preset_name)
-    frozen = frozen or bool(network) or whole or any(key.startswith("data.frozen.") for key in overrides)
+    frozen = frozen or bool(network) or bool(whole) or any(key.startswith("data.frozen.") for key in overrides)
     method = method or (USUAL_METHOD if source else RunConfig.method)
     found = {"default": RunConfig(method=method, settings=settings_class(method)()), title: base}
     config = found[f"recipe {method}"] = with_method(base, method)
     if network:
         named = replace(config.data.frozen, backbone=network, size=native_size(network))
         config = replace(config, data=replace(config.data, frozen=named))
-    if whole:
-        config = replace(config, data=replace(config.data, frozen=replace(config.data.frozen, whole=True)))
     if frozen:
+        shown = config.data.frozen if whole is None else config.data.frozen.showing(whole)
+        if whole is None and source:
+            shown = replace(shown, squares_beyond=SQUARES_BEYOND)
+        config = replace(config, data=replace(config.data, frozen=shown))
         config = found["frozen features"] = on_frozen(config, FROZEN_EPOCHS if epochs is None else epochs)
     elif epochs is not None:
         config = found["--epochs"] = with_epochs(config, epochs)
     found[COMMAND_LINE] = with_overrides(config if source else with_root(config, root), overrides)
     return found
+
+
+def unscaled(found: Mapping[str, RunConfig], overrides: Mapping[str, str]) -> dict[str, Any]:
+    """Return what ``--epochs`` would have scaled while the length alone was set, with its values.
+
+    Args:
+        found: of ``stages``.
+        overrides: that it was given.
+    """
+    *_, before, last = found.values()
+    if LENGTH not in overrides or last.train.epochs == before.train.epochs:
+        return {}
+    values, scaled = flat(to_dict(last)), flat(to_dict(with_epochs(before, last.train.epochs)))
+    made_for = flat(to_dict(before))
+    return {
+        key: value
+        for key, value in values.items()
+        if key not in overrides and key != LENGTH and value == made_for[key] != scaled[key]
+    }
 
 
 def key_and_value(text: str) -> tuple[str, str]:
