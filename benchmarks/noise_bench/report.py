@@ -28,6 +28,11 @@ WORDS, MARK = Path(__file__).with_name("page.md"), "<!-- tables -->\n"
 
 ORDER = ("audit", "audit-0.1", "cleanlab", "simifeat", "selfclean", "neighbours", "distance", "out-of-fold")
 
+CONFIDENCES = (
+    "Suggested labels of all cells together, by confidence and kind of noise: share that is right / mean confidence"
+    " (number), in percent.\n"
+)
+
 RANKING = {
     "wrong: AUROC": "wrong_auroc",
     "F1": "wrong_f1",
@@ -125,6 +130,31 @@ def use_table(cells: Cells) -> str:
     return table(["", *headings], rows)
 
 
+def confidence_table(cells: Cells, who: str = "audit") -> str:
+    """Return how often suggestions are right, and how often their confidences say so, by class and kind of noise."""
+    names = {"50-70": ".5-.7", "70-90": ".7-.9", "90-100": "above .9"}
+    lines = [cell[who] for cell in cells.values() if who in cell]
+    families = {line["family"].rstrip("0123456789"): None for line in lines}
+    rows = []
+    for title, of in [("all", lines), *((name, _of_family(lines, name)) for name in families)]:
+        entries = [_pooled(line.get(f"confidence_{name}", (0, 0, 0)) for line in of) for name in names]
+        if any(entry != "-" for entry in entries):
+            rows.append([title, *entries])
+    return table(["noise", *names.values()], rows)
+
+
+def _of_family(lines: Sequence[Line], name: str) -> list[Line]:
+    return [line for line in lines if line["family"].rstrip("0123456789") == name]
+
+
+def _pooled(parts: Iterable[Sequence[float]]) -> str:
+    """Return "right / said (number)" of suggestions in parts of (number, share right, mean confidence)."""
+    known = [part for part in parts if part[0]]
+    number = int(sum(part[0] for part in known))
+    right, said = (sum(part[0] * part[place] for part in known) / max(1, number) for place in (1, 2))
+    return f"{percent(right)} / {percent(said)} ({number:,})" if number else "-"
+
+
 def _any(cell: dict[str, Line]) -> Line:
     return next(iter(cell.values()))
 
@@ -163,6 +193,8 @@ def page(lines: list[dict[str, Any]]) -> str:
                 parts += [f"### {name}\n", each_cell_table(chosen, column)]
             parts += ["### Estimated rates, percent\n", rate_table(chosen)]
             parts += ["### Test images and corrected set\n", use_table(chosen)]
+        if chosen is judge or chosen is tune:
+            parts += ["### Confidences\n", CONFIDENCES, confidence_table(chosen)]
         parts += ["### Targets\n", target_table(chosen)]
     return WORDS.read_text().replace(MARK, "\n".join(parts)) + limits(judge)
 

@@ -61,7 +61,7 @@ def test_exact_copies_share_the_truth_unless_they_contradict() -> None:
     look = decided(_0=ReviewDecision(Choice.KEEP), _2=ReviewDecision(Choice.FOREIGN), _4=ReviewDecision(Choice.KEEP))
     shared = look.among_copies(["a", "a", "b", "c", "b", ""])
     assert shared.truth.tolist() == [0, 0, UNDECIDED, UNDECIDED, UNDECIDED, UNDECIDED]
-    assert shared.words == ("keep", "", "", "", "", "") and "1 image(s) were decided differently" in shared.notes[0]
+    assert shared.words == ("keep", "", "", "", "", "") and "1 image were decided differently" in shared.notes[0]
     assert look.key != shared.key
 
 
@@ -127,7 +127,7 @@ def test_confirmed_labels_are_decisions_unless_another_is_given() -> None:
     samples = replace(SAMPLES, confirmed=torch.tensor([True, True, False, False, False, True]))
     look = with_confirmed(None, samples)
     assert look is not None and look.words == ("keep", "keep", "", "", "", "")
-    assert look.truth.tolist() == [0, 1, *[UNDECIDED] * 4] and "2 label(s) of the corrected set" in look.notes[0]
+    assert look.truth.tolist() == [0, 1, *[UNDECIDED] * 4] and "2 labels of the corrected set were" in look.notes[0]
     look = with_confirmed(decided(_0=ReviewDecision(Choice.FOREIGN), _2=ReviewDecision(Choice.KEEP)), samples)
     assert look is not None and look.truth.tolist() == [NO_CLASS, 1, 2, *[UNDECIDED] * 3]
     assert look.words == ("foreign", "keep", "keep", "", "", "")
@@ -149,4 +149,4 @@ def test_an_audit_of_the_corrected_set_knows_what_was_decided(tmp_path: Path, mo
     assert {name for name, row in rows.items() if row["decided"]} == set(doubted)
     assert all((rows[name]["verdict"], rows[name]["decided"]) == ("clean", "keep") for name in doubted)
     assert "second_look" not in again.summary and load_run(heads / "model").finished
-    assert any("2 label(s) of the corrected set" in note for note in again.summary["notes"])
+    assert any("2 labels of the corrected set" in note for note in again.summary["notes"])

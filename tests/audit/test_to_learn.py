@@ -22,9 +22,9 @@ def test_views_are_averaged(views: int, kind: type) -> None:
 def test_small_and_empty_classes_are_named() -> None:
     labels = ["cat"] * 12 + ["dog"] * 3 + [None]
     notes = first_look(load((np.zeros((16, 2)), labels)))
-    assert [note for note in notes if "dog" in note] == ["class 'dog' has only 3 image(s); its verdicts are guesses"]
+    assert [note for note in notes if "dog" in note] == ["class 'dog' has only 3 images; its verdicts are guesses"]
     assert not [note for note in notes if "cat" in note]
-    assert any("1 image(s) have no label" in note for note in notes)
+    assert any("1 image has no label" in note for note in notes)
 
 
 def test_one_class_is_nothing_to_compare() -> None:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from lond.crossfit.chances import confidence, load_table
+from lond.crossfit.decided import UNDECIDED
+from lond.crossfit.evidence import gather
 from lond.crossfit.judgement import fit_linear, judge_labels, weighted_quantile
 from lond.errors import DataError
 from lond.types import UNLABELLED
@@ -137,3 +139,13 @@ def test_few_images_and_two_classes_can_be_judged() -> None:
     said = judge_labels(features, torch.tensor([0, 1, 0, 1, 0, 1]), 2)
     assert said.chances.isfinite().all() and said.chances.shape == (6, 3)
     assert fit_linear(said).scores(features).isfinite().all()
+
+
+def test_decisions_do_not_pass_for_noise() -> None:
+    """What models that learned the decisions think of the set is left out; the amount of noise stays what it was."""
+    features, given, true = world()
+    decided = torch.where(torch.arange(len(given)) < 12, true, UNDECIDED)
+    before, after = judge_labels(features, given, 4), judge_labels(features, given, 4, decided=decided)
+    assert after.evidence.whole == before.evidence.whole
+    learned = gather(after.features, given, 4, after.folds, decided=decided)
+    assert learned.whole != before.evidence.whole

@@ -51,15 +51,3 @@ def test_intervals_hold_the_truth_after_decisions_on_doubtful_images() -> None:
         for kind, share in {"wrong": (given != true) & (true >= 0), "foreign": true < 0}.items():
             held.append(holds(said.rates()[kind], share))
     assert sum(held) >= 0.95 * len(held)
-
-
-def test_labels_that_were_corrected_before_change_no_rate_of_the_others() -> None:
-    features, given, true = world(1)
-    decided = torch.where(given == true, true, UNDECIDED)
-    decided[20:] = UNDECIDED
-    said = judge_labels(features, given, CLASSES, decided=decided, confirmed=decided != UNDECIDED)
-    assert said.first is None
-
-
-def test_an_interval_that_holds_another() -> None:
-    assert EstimatedRate(0.2, 0.1, 0.3).widened(EstimatedRate(0.1, 0.05, 0.25)) == (0.2, 0.05, 0.3)

@@ -10,6 +10,7 @@ from lond.audit.contents import AuditContents
 from lond.audit.correct.decisions import Choice
 from lond.audit.saved import SUMMARY, read_summary, table_of
 from lond.audit.table import AuditTable, read_audit
+from lond.errors import counted
 
 SCORES = {"wrong": ("wrong_score", "have wrong labels"), "foreign": ("foreign_score", "are foreign")}
 """Rate -> the column of its probabilities, and what is said of the images that it counts."""
@@ -29,12 +30,17 @@ def why_risen(earlier: Path, found: AuditContents) -> dict[str, str]:
     if not risen:
         return {}
     table, settled = read_audit(table_of(earlier)), _counted(found.summary["rates"]) - _counted(before)
-    counts = [f"{settled} image(s) whose conflict you settled count now"] if settled > 0 else []
+    counts = [_told_settled(settled)] if settled > 0 else []
     return {
         kind: f"up from {100 * rate:.1f} %: "
         + "; ".join([*_more_than_expected(kind, table, found.table), *counts, "the others were judged again"])
         for kind, rate in risen.items()
     }
+
+
+def _told_settled(settled: int) -> str:
+    count = "counts" if settled == 1 else "count"
+    return f"{counted(settled, 'image')} whose conflict you settled {count} now"
 
 
 def _risen_from(before: dict[str, Any], now: dict[str, Any], kind: str) -> float | None:

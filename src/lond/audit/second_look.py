@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
 from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.types import Samples, Verdict
 
 Decisions = Path | str | Mapping[str, ReviewDecision]
@@ -30,7 +30,8 @@ class SecondLook:
     ``truth`` ``(N,)`` is the true class of an image, -1 if it is foreign, -2 if that is not decided. ``words`` are the
     decisions, "" where there is none; "not sure" is a decision that tells no truth. ``apart`` are places of
     images that repeat no other image, ``notes`` what a person should know. ``confirmed`` ``(N,)`` marks images of a
-    corrected set whose label a person gave or confirmed before.
+    corrected set whose label a person gave or confirmed before. ``judged`` tells by id how images were judged when they
+    were decided on: verdict, suggested label and confidence, as far as that is known.
     """
 
     truth: Tensor
@@ -38,6 +39,7 @@ class SecondLook:
     apart: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     confirmed: Tensor | None = None
+    judged: Mapping[str, tuple[str, str, float | None]] = field(default_factory=dict)
 
     @property
     def decided(self) -> int:
@@ -96,7 +98,7 @@ class SecondLook:
             elif text in told:
                 truth[place], words[place] = UNDECIDED, ""
         split = sum(len(each) > 1 for each in told.values())
-        note = f"exact copies of {split} image(s) were decided differently; they count as undecided"
+        note = f"exact copies of {counted(split, 'image')} were decided differently; they count as undecided"
         return replace(self, truth=truth, words=tuple(words), notes=(*self.notes, *([note] if split else [])))
 
 
@@ -123,7 +125,8 @@ def second_look(decisions: Decisions, samples: Samples) -> SecondLook:
         truth[place] = _truth(decision, int(samples.labels[place]), names)
         if int(truth[place]) != UNDECIDED or decision.choice == Choice.NOT_SURE:
             words[place] = str(decision.choice)
-    return SecondLook(truth, tuple(words), frozenset(places[name] for name in apart))
+    judged = {name: told for name, decision in found.items() if (told := _judged(decision)) is not None}
+    return SecondLook(truth, tuple(words), frozenset(places[name] for name in apart), judged=judged)
 
 
 def with_confirmed(look: SecondLook | None, samples: Samples) -> SecondLook | None:
@@ -136,7 +139,9 @@ def with_confirmed(look: SecondLook | None, samples: Samples) -> SecondLook | No
     before = samples.confirmed & (samples.labels >= 0)
     confirmed = before & open_ones
     words = [str(Choice.KEEP) if known else word for known, word in zip(confirmed.tolist(), look.words, strict=True)]
-    note = f"{int(confirmed.sum())} label(s) of the corrected set were confirmed by a person and are taken as truth"
+    count = int(confirmed.sum())
+    told = "was confirmed by a person and is" if count == 1 else "were confirmed by a person and are"
+    note = f"{counted(count, 'label')} of the corrected set {told} taken as truth"
     truth = torch.where(confirmed, samples.labels, look.truth)
     return replace(
         look,
@@ -145,6 +150,14 @@ def with_confirmed(look: SecondLook | None, samples: Samples) -> SecondLook | No
         notes=(*look.notes, *([note] if confirmed.any() else [])),
         confirmed=before & (truth == samples.labels),
     )
+
+
+def _judged(decision: ReviewDecision) -> tuple[str, str, float | None] | None:
+    """Return how the image was judged when it was decided on; None if that is unknown, or a decision itself."""
+    is_decided = decision.confidence is not None and decision.confidence >= 1
+    if not decision.verdict or is_decided:
+        return None
+    return decision.verdict, decision.suggested_label, decision.confidence
 
 
 def _truth(decision: ReviewDecision, given: int, names: Mapping[str, int]) -> int:

@@ -15,7 +15,7 @@ from lond.data.feature_views import FeaturePixels
 from lond.data.resized import at_side
 from lond.data.split import take
 from lond.data.two_classes import check_two_classes
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.frozen.cache import Features
 from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import ImageFacts
@@ -40,15 +40,21 @@ def first_look(samples: Samples) -> list[str]:
     counts = torch.bincount(samples.labels[samples.labels >= 0], minlength=samples.num_classes).tolist()
     named = zip(samples.class_names, counts, strict=True)
     notes = [
-        f"class {name!r} has only {count} image(s); its verdicts are guesses" if count else f"class {name!r} is empty"
+        f"class {name!r} has only {counted(count, 'image')}; its verdicts are guesses"
+        if count
+        else f"class {name!r} is empty"
         for name, count in named
         if count < FEW
     ]
     unlabelled = int((samples.labels == UNLABELLED).sum())
     if unlabelled:
-        notes.append(f"{unlabelled} image(s) have no label; they are judged but not learned from")
+        told = "it is" if unlabelled == 1 else "they are"
+        have = "has" if unlabelled == 1 else "have"
+        notes.append(f"{counted(unlabelled, 'image')} {have} no label; {told} judged but not learned from")
     if samples.problems:
-        notes.append(f"{len(samples.problems)} file(s) or folder(s) were left out; the reasons are listed")
+        count = len(samples.problems)
+        out = "was left out; the reason is" if count == 1 else "were left out; the reasons are"
+        notes.append(f"{counted(count, 'file or folder', 'files or folders')} {out} listed")
     return notes
 
 

@@ -79,7 +79,8 @@ def with_probabilities(judgement: Judgement, probabilities: Tensor) -> Beside:
     found = own if judged else judgement.evidence
     likely, sure = judgement.chances, judgement.confidence
     if judged and decided is not None:
-        found, likely, sure = recalibrated(features, found, labels, decided, folds, table, judgement.confirmed)
+        before = gather(features, labels, given.shape[1], folds, near=own.near)
+        found, likely, sure = recalibrated(features, found, labels, decided, folds, table, judgement.confirmed, before)
     elif judged:
         likely = chances(found, table)
     share, pooled = pool(given, found.log_chances, labels)
@@ -92,8 +93,7 @@ def with_probabilities(judgement: Judgement, probabilities: Tensor) -> Beside:
         likely = torch.where(undecided[:, None], moved, likely)
         sure = torch.where(undecided, confidence(suggested, moved[:, WRONG], table), sure)
         suggested = replace(suggested, suggested=torch.where(undecided, suggested.suggested, found.suggested))
-    first = None if judged else judgement.first
-    new = replace(judgement, evidence=suggested, chances=likely, confidence=sure, first=first)
+    new = replace(judgement, evidence=suggested, chances=likely, confidence=sure)
     return Beside(new, judged, share, losses[0], losses[1])
 
 

@@ -52,8 +52,6 @@ class Judgement:
     decided: Tensor | None = None
     confirmed: Tensor | None = None
     """Which of the decided images say nothing of the others, ``(N,)``; see ``judge_labels``."""
-    first: Tensor | None = None
-    """Chances ``(N, 3)`` as they were before a person decided on labelled images; None if nobody did."""
 
     @property
     def beyond_table(self) -> bool:
@@ -106,19 +104,11 @@ class Judgement:
         chosen = self.labels >= 0 if rows is None else rows & (self.labels >= 0)
         if not chosen.any():
             return {}
-        open_ones = torch.ones(int(chosen.sum()), dtype=torch.bool)
+        part = self.chances[chosen]
+        kinds = {"wrong": part[:, WRONG], "foreign": part[:, OUTSIDE], "either": 1 - part[:, CLEAN]}
+        open_ones = torch.ones(len(part), dtype=torch.bool)
         if self.decided is not None:
             open_ones = self.decided[chosen] == UNDECIDED
-        found = self._rates(self.chances[chosen], open_ones)
-        if self.first is None:
-            return found
-        # A person decides on doubtful images, which need not speak for the others: either look may be right on those.
-        before = self._rates(torch.where(open_ones[:, None], self.first[chosen], self.chances[chosen]), open_ones)
-        return {kind: rate.widened(before[kind]) for kind, rate in found.items()}
-
-    def _rates(self, chances: Tensor, open_ones: Tensor) -> dict[str, EstimatedRate]:
-        """Return the rates of images with chances ``(M, 3)``, of which ``open_ones`` ``(M,)`` are undecided."""
-        kinds = {"wrong": chances[:, WRONG], "foreign": chances[:, OUTSIDE], "either": 1 - chances[:, CLEAN]}
         return {kind: rate_of(values, self.table.spread[kind], open_ones) for kind, values in kinds.items()}
 
 
@@ -177,16 +167,15 @@ def judge_labels(
     if folds is None:
         folds = fold_of(labels, count_folds(labels), seed)
     found = gather(prepared, labels, classes, folds, unseen_logits, stages, decided)
-    first = None
     if decided is None:
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
     else:
-        newly = (decided != UNDECIDED) & (labels >= 0)
+        newly, before = (decided != UNDECIDED) & (labels >= 0), None
         if (newly if confirmed is None else newly & ~confirmed).any():
-            first = chances(gather(prepared, labels, classes, folds, unseen_logits, near=found.near), table)
-        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed, first)
-    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed, first)
+            before = gather(prepared, labels, classes, folds, unseen_logits, near=found.near)
+        found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed, before)
+    return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed)
 
 
 @dataclass(frozen=True)

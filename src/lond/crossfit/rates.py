@@ -20,10 +20,6 @@ class EstimatedRate(NamedTuple):
     low: float
     high: float
 
-    def widened(self, other: EstimatedRate) -> EstimatedRate:
-        """Return the same estimate with an interval that holds the other's, too."""
-        return EstimatedRate(self.estimate, min(self.low, other.low), max(self.high, other.high))
-
 
 def rate_of(chances: Tensor, spread: Spread, open_ones: Tensor) -> EstimatedRate:
     """Return the mean of probabilities ``(N,)``, N >= 1, as a rate.

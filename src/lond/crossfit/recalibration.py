@@ -99,7 +99,7 @@ def recalibrated(
     folds: Tensor,
     table: ChanceTable,
     confirmed: Tensor | None = None,
-    first: Tensor | None = None,
+    before: LabelEvidence | None = None,
 ) -> tuple[LabelEvidence, Tensor, Tensor]:
     """Return evidence, chances ``(N, 3)`` and confidence of suggestions ``(N,)`` with what the decisions taught.
 
@@ -114,13 +114,17 @@ def recalibrated(
         table: the network that turns evidence into chances.
         confirmed: ``(N,)`` decided images that are left out of the fits: their labels were corrected before, so all of
             them are right, whatever share of the others is.
-        first: chances ``(N, 3)`` without the decisions. The geometric mean of both counts: images called foreign leave
-            the neighbourhood of others like them, which would look less foreign for that reason alone.
+        before: the evidence without the decisions, which says how much noise there is: models that learned the
+            decisions contradict more of the given labels. Of the chances with and without the decisions, the geometric
+            mean counts: images called foreign leave the neighbourhood of others like them, which would look less
+            foreign for that reason alone.
     """
     known = decided != UNDECIDED
-    likely = chances(found, table)
-    if first is not None:
-        likely = F.normalize((likely * first).sqrt(), p=1, dim=1)
+    if before is None:
+        likely = chances(found, table)
+    else:
+        found = replace(found, whole=before.whole)
+        likely = F.normalize((chances(found, table) * chances(before, table)).sqrt(), p=1, dim=1)
     sure = confidence(found, likely[:, WRONG], table)
     logs = likely.clamp_min(1e-6).log()
     columns = [torch.ones(len(labels)), logs[:, WRONG] - logs[:, CLEAN], logs[:, OUTSIDE] - logs[:, CLEAN]]

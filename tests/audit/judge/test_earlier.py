@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,10 +31,10 @@ def test_views_of_the_runs_of_a_folder(tmp_path: Path, mirrored: bool) -> None:
     (tmp_path / "fold0").mkdir()
     write_json(tmp_path / "fold0" / "config.json", to_dict(config))
     assert usual_extractor(tmp_path).mirrored is mirrored
-    assert not usual_extractor(tmp_path).whole
+    assert usual_extractor(tmp_path).limit == math.inf
     own = replace(config, data=DataSettings())
     write_json(tmp_path / "fold0" / "config.json", to_dict(own))
-    assert not usual_extractor(tmp_path).mirrored
+    assert not usual_extractor(tmp_path).mirrored and usual_extractor(tmp_path).limit == 2
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -45,3 +46,13 @@ def test_the_part_of_the_pictures_that_the_runs_of_a_folder_saw(tmp_path: Path, 
     assert usual_extractor(tmp_path).whole is usual_extractor(tmp_path, whole=whole).whole is whole
     with pytest.raises(ConfigError, match="saw whole pictures" if whole else "saw centre squares"):
         usual_extractor(tmp_path, whole=not whole)
+
+
+def test_runs_that_saw_three_squares_of_long_pictures_are_resumed_so(tmp_path: Path) -> None:
+    config = RunConfig(data=DataSettings(frozen=FrozenSettings("efficientnet-lite0", squares_beyond=3)))
+    (tmp_path / "model").mkdir()
+    write_json(tmp_path / "model" / "config.json", to_dict(config))
+    assert usual_extractor(tmp_path).limit == 3
+    for whole in (False, True):
+        with pytest.raises(ConfigError, match="saw three squares"):
+            usual_extractor(tmp_path, whole=whole)
