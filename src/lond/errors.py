@@ -35,3 +35,13 @@ class MissingDependencyError(LondError, ImportError):
 
 class LeftOutWarning(UserWarning):
     """Images could not be used and are left out."""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, in the singular or the plural ("" = ``one`` with an s).
+
+    Examples:
+        >>> counted(1, "image"), counted(1200, "image"), counted(0, "class", "classes")
+        ('1 image', '1,200 images', '0 classes')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -276,3 +276,15 @@ def test_evidence_may_be_numpy_arrays(name: str) -> None:
         pytest.skip("asks the network about its own features")
     scores = [DETECTORS[name]().fit_features(given).score_features(given) for given in (data, Evidence(**arrays))]
     assert torch.equal(*scores)
+
+
+def test_a_loader_is_scored_like_its_images() -> None:
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    loader = [(images(20, seed), torch.arange(20) % 3) for seed in range(2)]
+    detector = DETECTORS["knn"](model, k=2).fit(loader)
+    whole = detector.score(torch.cat([batch for batch, _ in loader]))
+    assert torch.allclose(detector.score(loader), whole)
+    assert torch.allclose(detector.score(batch for batch, _ in loader), whole)
+    assert torch.allclose(detector.score([batch.numpy() for batch, _ in loader]), whole)
+    with pytest.raises(DataError, match="no batches to score"):
+        detector.score([])

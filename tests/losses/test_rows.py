@@ -66,3 +66,47 @@ def test_sharpening_takes_one_exponent_or_one_a_row() -> None:
 def test_a_single_number_has_no_rows() -> None:
     with pytest.raises(ValueError, match=r"logits \(2, 3\), labels \(\)"):
         check_rows(logits=rows(2, 3), labels=torch.tensor(1))
+
+
+def test_arrays_are_refused_with_advice() -> None:
+    with pytest.raises(TypeError, match=r"losses take tensors; give torch.as_tensor\(logits\) for this ndarray"):
+        losses.generalised_cross_entropy(rows(2, 3).numpy(), labels(2), 0.7)  # type: ignore[arg-type]
+
+
+ONLY = torch.rand(3)
+ALIKE: dict[str, Callable[[], Tensor]] = {
+    "soft_cross_entropy": lambda: losses.soft_cross_entropy(rows(3, 3), ONLY),
+    "soft_cross_entropy, column": lambda: losses.soft_cross_entropy(rows(3, 3), ONLY[:, None]),
+    "jeffreys_divergence": lambda: losses.jeffreys_divergence(rows(3, 3), ONLY[:, None]),
+    "negative_learning": lambda: losses.negative_learning(rows(3, 3), ONLY > 0.5),
+    "pseudo_label_distance": lambda: losses.pseudo_label_distance(rows(3, 3), ONLY),
+    "one_vs_all_consistency": lambda: losses.one_vs_all_consistency(rows(3, 3, 2), rows(3, 1, 2)),
+    "nt_xent": lambda: losses.nt_xent(ONLY, ONLY, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_parts_that_would_be_broadcast_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="parts of one shape with . dimensions, not"):
+        ALIKE[name]()
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (4, 3), (4, 3, 3)])
+def test_one_vs_all_logits_have_pairs(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"one-vs-all logits are \(B, C, 2\), not"):
+        losses.log_odds(torch.rand(shape))
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.jensen_shannon_to_label,
+        losses.log_complements,
+        losses.negative_entropy,
+        losses.positive_probabilities,
+        losses.prior_penalty,
+    ],
+)
+def test_functions_of_one_array_refuse_arrays_too(loss: Callable[[object], Tensor]) -> None:
+    with pytest.raises(TypeError, match="losses take tensors"):
+        loss(rows(4, 3, 2).numpy())

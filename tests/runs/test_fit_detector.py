@@ -49,6 +49,16 @@ def test_every_detector_is_fitted_stored_and_used_again(folders: dict[str, Path]
     assert torch.allclose(again.predict(held_out, runtime).scores, told.scores, rtol=1e-5, atol=1e-6)
 
 
+def test_the_temperature_of_a_stored_run_comes_from_its_held_out_images(folders: dict[str, Path]) -> None:  # noqa: F811
+    trained = load_trained(folders["lond-drs"])
+    samples = load_data(trained.run.config)[0]
+    held_out = take(samples, divide(trained.run.config, samples).held)
+    found = fit_on_own_data(trained, "temp-scaling", held_out)
+    expected = ALL_DETECTORS["temp-scaling"]().fit_features(EvidenceReader(trained.run).evidence(held_out))
+    assert found.fitted_on == "held-out"
+    torch.testing.assert_close(found.state, expected.state)
+
+
 def test_training_with_a_detector_judges_by_it(source: str, tmp_path: Path) -> None:  # noqa: F811
     settings = config(source, "standard")
     train_run(settings, tmp_path / "run", detector="knn")

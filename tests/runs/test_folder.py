@@ -94,6 +94,7 @@ def test_what_an_older_version_did_not_write_has_its_default(tmp_path: Path) -> 
     del content["train"]["evaluation_batch"]
     write(tmp_path / "run", "config.json", content)
     claim(tmp_path / "run", CONFIG)
+    assert folder_config(tmp_path / "run") == CONFIG
 
 
 def test_a_run_killed_while_its_first_file_was_written_starts_anew(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Self, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 import torch
 from torch import Tensor
@@ -102,9 +102,18 @@ class Detector(ABC):
         return self
 
     @torch.no_grad()
-    def score(self, images: Tensor) -> Tensor:
-        """Return the foreign scores ``(B,)`` of normalised images."""
-        return self.score_features(self.network.evidence(images, maps="maps" in self.needs))
+    def score(self, images: Tensor | Iterable[Tensor | Sequence[Tensor]]) -> Tensor:
+        """Return the foreign scores ``(N,)`` of normalised images, or of a loader's batches, with or without labels.
+
+        Raises:
+            DataError: the loader is empty.
+        """
+        if hasattr(images, "shape"):
+            return self.score_features(self.network.evidence(cast(Tensor, images), maps="maps" in self.needs))
+        scores = [self.score(batch if hasattr(batch, "shape") else batch[0]) for batch in images]
+        if not scores:
+            raise DataError("there are no batches to score")
+        return torch.cat(scores)
 
     @abstractmethod
     def score_features(self, evidence: Evidence) -> Tensor:

@@ -1,4 +1,7 @@
-"""Losses: pure functions that return one value per sample, computed in log space."""
+"""Losses: pure functions that return one value per sample, computed in log space.
+
+They take PyTorch tensors, because gradients need them; ``torch.as_tensor`` turns a NumPy array into one.
+"""
 
 from lond.losses.bi_level_contrastive import MixedPairs, bi_level_contrastive, mixed_bi_level_contrastive
 from lond.losses.binary_bank import binary_bank, draw_others, hard_negative_bank, hardest_other, random_negative_bank

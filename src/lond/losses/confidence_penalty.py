@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from lond.losses.rows import check_tensors
+
 
 def negative_entropy(logits: Tensor, *, clamp_logits: bool = False) -> Tensor:
     """Return the confidence penalty ``sum_c p_c log p_c`` (at most 0), ``(B, C) -> (B,)``.
@@ -16,6 +18,7 @@ def negative_entropy(logits: Tensor, *, clamp_logits: bool = False) -> Tensor:
         >>> round(negative_entropy(torch.zeros(1, 2)).item(), 3)
         -0.693
     """
+    check_tensors(logits=logits)
     logits = logits.float()
     log_probabilities = F.log_softmax(logits.clamp_min(1e-12) if clamp_logits else logits, dim=1)
     return (log_probabilities.exp() * log_probabilities).sum(dim=1)
@@ -28,5 +31,6 @@ def prior_penalty(probabilities: Tensor) -> Tensor:
         >>> prior_penalty(torch.full((4, 2), 0.5)).abs().tolist()
         [0.0]
     """
+    check_tensors(probabilities=probabilities)
     mean = probabilities.float().mean(dim=0).clamp_min(torch.finfo(torch.float32).tiny)
     return -(mean * len(mean)).log().mean().reshape(1)

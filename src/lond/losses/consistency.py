@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from lond.losses.one_vs_all import positive_probabilities
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike
 
 
 def one_vs_all_consistency(strong_logits: Tensor, weak_logits: Tensor) -> Tensor:
@@ -18,6 +18,6 @@ def one_vs_all_consistency(strong_logits: Tensor, weak_logits: Tensor) -> Tensor
         >>> one_vs_all_consistency(torch.zeros(1, 3, 2), torch.zeros(1, 3, 2)).tolist()
         [0.0]
     """
-    check_rows(strong_logits=strong_logits, weak_logits=weak_logits)
+    check_alike(3, strong_logits=strong_logits, weak_logits=weak_logits)
     difference = positive_probabilities(strong_logits) - positive_probabilities(weak_logits)
     return 2 * difference.square().sum(dim=1)

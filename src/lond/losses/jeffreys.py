@@ -7,7 +7,7 @@ import math
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike
 
 SMALLEST = 1e-7
 """Probabilities below this count as this: the divergence is bounded, and vanishing ones give no gradient."""
@@ -26,7 +26,7 @@ def jeffreys_divergence(first_logits: Tensor, second_logits: Tensor, base: float
         >>> jeffreys_divergence(torch.zeros(1, 2), torch.zeros(1, 2)).tolist()
         [0.0]
     """
-    check_rows(first_logits=first_logits, second_logits=second_logits)
+    check_alike(2, first_logits=first_logits, second_logits=second_logits)
     first, second = (
         F.log_softmax(logits.float(), dim=1).clamp_min(math.log(SMALLEST)) for logits in (first_logits, second_logits)
     )

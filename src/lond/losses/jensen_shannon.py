@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor
 
+from lond.losses.rows import check_tensors
+
 
 def jensen_shannon(first: Tensor, second: Tensor, base: float = 2.0) -> Tensor:
     """Return ``KL(p || m) / 2 + KL(q || m) / 2`` with ``m = (p + q) / 2``.
@@ -23,6 +25,7 @@ def jensen_shannon(first: Tensor, second: Tensor, base: float = 2.0) -> Tensor:
         >>> jensen_shannon(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])).item()
         1.0
     """
+    check_tensors(first=first, second=second)
     first, second = torch.broadcast_tensors(first.float(), second.float())
     middle = (first + second) / 2
     nats = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
@@ -38,6 +41,7 @@ def jensen_shannon_to_label(probability: Tensor, base: float = 2.0) -> Tensor:
         >>> jensen_shannon_to_label(torch.tensor([0.0, 1.0])).tolist()
         [1.0, 0.0]
     """
+    check_tensors(probability=probability)
     q = probability.double()
     nats = math.log(2) + (torch.xlogy(q, q) - torch.xlogy(1 + q, 1 + q)) / 2
     return (nats.clamp_min(0) / math.log(base)).float()

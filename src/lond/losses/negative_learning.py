@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike, check_tensors
 
 
 def log_complements(logits: Tensor) -> Tensor:
@@ -19,6 +19,7 @@ def log_complements(logits: Tensor) -> Tensor:
         >>> log_complements(torch.zeros(1, 2)).exp().tolist()
         [[0.5, 0.5]]
     """
+    check_tensors(logits=logits)
     logits = logits.float()
     is_top = F.one_hot(logits.argmax(dim=1), logits.shape[1]).bool()
     others = logits.masked_fill(is_top, -torch.inf).logsumexp(dim=1) - logits.logsumexp(dim=1)
@@ -40,5 +41,5 @@ def negative_learning(logits: Tensor, complement: Tensor) -> Tensor:
         >>> round(negative_learning(torch.zeros(1, 2), torch.tensor([[False, True]])).item(), 3)
         0.693
     """
-    check_rows(logits=logits, complement=complement)
+    check_alike(2, logits=logits, complement=complement)
     return -(log_complements(logits) * complement).sum(dim=1)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
@@ -24,7 +24,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
         >>> nt_xent(torch.eye(2), torch.eye(2), temperature=0.5).shape
         torch.Size([4])
     """
-    check_rows(first=first, second=second)
+    check_alike(2, first=first, second=second)
     embeddings = torch.cat([first, second])
     # Autocast would run this product in half precision, and 1 / tau magnifies its error.
     with torch.autocast(embeddings.device.type, enabled=False):

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_rows, check_tensors
 
 
 def log_odds(logits: Tensor) -> Tensor:
@@ -15,7 +15,13 @@ def log_odds(logits: Tensor) -> Tensor:
     Examples:
         >>> log_odds(torch.tensor([[[0.0, 2.0], [1.0, 0.0]]])).tolist()
         [[2.0, -1.0]]
+
+    Raises:
+        ValueError: the shape is another one.
     """
+    check_tensors(logits=logits)
+    if logits.ndim < 3 or logits.shape[-1] != 2:
+        raise ValueError(f"one-vs-all logits are (B, C, 2), not {tuple(logits.shape)}")
     logits = logits.float()
     return logits[..., 1] - logits[..., 0]
 

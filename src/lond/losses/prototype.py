@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike
 
 
 def prototype_logits(embeddings: Tensor, prototypes: Tensor, temperature: float) -> Tensor:
@@ -35,6 +35,6 @@ def soft_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
         >>> round(soft_cross_entropy(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item(), 3)
         0.693
     """
-    check_rows(logits=logits, targets=targets)
+    check_alike(2, logits=logits, targets=targets)
     log_probabilities = F.log_softmax(logits.float(), dim=1)
     return -(targets.detach().to(log_probabilities) * log_probabilities).sum(dim=1)

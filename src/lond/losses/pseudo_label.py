@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lond.losses.rows import check_rows
+from lond.losses.rows import check_alike, check_rows, check_tensors
 
 
 def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
@@ -23,6 +23,7 @@ def sharpen(probabilities: Tensor, exponents: Tensor | float) -> Tensor:
         >>> [round(value, 2) for value in sharpen(torch.tensor([[0.75, 0.25]]), 2.0)[0].tolist()]
         [0.9, 0.1]
     """
+    check_tensors(probabilities=probabilities)
     probabilities = probabilities.float()
     powers = torch.as_tensor(exponents, dtype=torch.float32, device=probabilities.device).reshape(-1, 1)
     if len(powers) > 1:
@@ -86,6 +87,6 @@ def pseudo_label_distance(logits: Tensor, targets: Tensor) -> Tensor:
         >>> pseudo_label_distance(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).tolist()
         [0.5]
     """
-    check_rows(logits=logits, targets=targets)
+    check_alike(2, logits=logits, targets=targets)
     probabilities = F.softmax(logits.float(), dim=1)
     return (probabilities - targets.detach().to(probabilities)).square().sum(dim=1)
