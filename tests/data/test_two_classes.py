@@ -26,7 +26,7 @@ def test_a_single_class_folder_leads_to_its_parent(tmp_path: Path, monkeypatch: 
     with pytest.raises(DataError) as told:
         check_two_classes(load("photos/fish"), "an audit compares")
     assert str(told.value) == (
-        "photos/fish holds 3 image(s) but no class folders; "
+        "photos/fish holds 3 images but no class folders; "
         "if 'fish' is the class of these images, give its parent folder (photos)"
     )
     monkeypatch.chdir(fish)
@@ -37,7 +37,7 @@ def test_a_single_class_folder_leads_to_its_parent(tmp_path: Path, monkeypatch: 
 
 def test_sets_without_folders_are_told_what_they_need() -> None:
     unlabelled = load((np.zeros((3, 2)), [None] * 3))
-    with pytest.raises(DataError, match=r"has 0 class\(es\); a classifier needs at least two"):
+    with pytest.raises(DataError, match=r"has 0 classes; a classifier needs at least two"):
         check_two_classes(unlabelled, "a classifier needs")
 
 

@@ -34,6 +34,7 @@ def test_images_are_normalised_in_the_graph() -> None:
     assert takes.example(5).shape == (5, 1, 8, 8) and takes.example().dtype == torch.uint8
     said = takes.describe()
     assert said["shape"] == ["batch", 1, 8, 8] and "short side to 8" in said["preprocessing"]
+    assert "from pixel round((length - 8) / 2) on, halves to even" in said["preprocessing"]
     assert "grey" in said["preprocessing"] and said["in_the_graph"] == "normalisation"
 
 
@@ -60,6 +61,9 @@ def test_a_frozen_network_is_part_of_the_graph(mirrored: bool, monkeypatch: pyte
     assert "RGB" in takes.before and "short side to 16" in takes.before and takes.inside == "normalisation and tiny"
     run.config.data.frozen = replace(settings, whole=True)
     assert "long side to 16" in (before := graph_input(run).before) and "with 128 to a square" in before  # type: ignore[arg-type]
+    run.config.data.frozen = replace(settings, squares_beyond=2)
+    both = graph_input(run).before  # type: ignore[arg-type]
+    assert "short side to 16" in both and "more than 2 times as long as its short side, also cut out a square" in both
     images = torch.randint(0, 256, (2, 3, 16, 16), dtype=torch.uint8)
     mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (Tiny.input_mean, Tiny.input_std))
     views = [images, images.flip(-1)] if mirrored else [images]

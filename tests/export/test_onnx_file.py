@@ -105,7 +105,7 @@ def test_text_description_and_any_number_of_images(tmp_path: Path) -> None:
 def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'lond\[export\]'"):
-        export_run(trained().run, tmp_path / "model.onnx")
+        export_run(tmp_path / "no run is read before", tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 
 from lond.errors import ConfigError, MissingDependencyError
 from lond.frozen.extractor import Extractor, ExtractorSettings
+from lond.frozen.samples import FrozenSettings
 from lond.nets.efficientnet_weights import efficientnet_lite
 
 IMAGES = torch.randint(0, 256, (3, 3, 40, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
@@ -78,9 +80,20 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stored_key_stays() -> None:
-    assert ExtractorSettings().key() == "efficientnet-lite0  size=224 views=2"
-    assert ExtractorSettings(mirrored=False).key() == "efficientnet-lite0  size=224 views=1"
-    assert ExtractorSettings(mirrored=False, whole=True).key() == "efficientnet-lite0  size=224 views=1 whole"
+    assert ExtractorSettings(squares_beyond=0).key() == "efficientnet-lite0  size=224 views=2"
+    one = ExtractorSettings(mirrored=False)
+    assert one.showing(whole=False).key() == "efficientnet-lite0  size=224 views=1"
+    assert one.key() == "efficientnet-lite0  size=224 views=1 squares>2"
+    whole = "efficientnet-lite0  size=224 views=1 whole"
+    assert one.showing(whole=True).key() == ExtractorSettings(mirrored=False, whole=True).key() == whole
+
+
+def test_from_which_shape_on_pictures_are_seen_in_squares() -> None:
+    assert ExtractorSettings().limit == 2 and FrozenSettings().limit == math.inf
+    assert ExtractorSettings(whole=True).limit == ExtractorSettings().showing(whole=True).limit == math.inf
+    for wrong in (0.5, -1.0, math.inf, math.nan):
+        with pytest.raises(ConfigError, match="squares_beyond must be 0 or"):
+            ExtractorSettings(squares_beyond=wrong)
 
 
 def test_batches_do_not_matter() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,13 @@ import torch
 from PIL import Image, ImageOps
 
 import lond.frozen.pictures as module
+from lond.audit.copies.near import NearSettings, look_alike
 from lond.data import images
 from lond.data.images import decode
 from lond.data.pixels import ArrayPixels, subset
 from lond.data.read.files import FilePixels
 from lond.data.read.wrapped import DatasetPixels
 from lond.data.resized import at_side
-from lond.data.squares import CENTRE, cut_squares
 from lond.frozen.hashes import perceptual_hashes, pixel_hash
 from lond.frozen.measures import measure_picture
 from lond.frozen.pictures import LOSSLESS, THUMBNAIL, Part, Wanted, base_of, read_parts, thumbnail_of
@@ -64,9 +65,9 @@ def test_files_give_what_each_would_be_read_for(paths: list[Path], channels: int
     assert part.input_rows == part.picture_rows == [0, 1, 2, 3, 4]
     # What training reads is resized by Pillow, and differs by one level at most.
     assert (inputs(part).int() - squares(pixels, 40).int()).abs().max() <= 1
-    # All from the picture that is large enough for the network.
+    # All from the picture that is large enough for the network; the hash from the whole of it, squeezed.
     small = [
-        cut_squares(decode(path, min_side=40).convert("L" if channels == 1 else "RGB"), 24, [CENTRE])[0]
+        decode(path, min_side=40).convert("L" if channels == 1 else "RGB").resize((24, 24), Image.Resampling.BILINEAR)
         for path in paths
     ]
     shown = torch.stack(
@@ -120,7 +121,7 @@ def test_each_file_is_decoded_once_however_large(paths: list[Path], monkeypatch:
 def test_what_is_known_is_not_decoded(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     pixels = FilePixels(paths, 24, num_workers=0)
     hashes = read(pixels).hashes
-    known = Wanted(40, False, True, True, frozenset(hashes), frozenset(hashes))
+    known = Wanted(40, False, math.inf, True, True, frozenset(hashes), frozenset(hashes))
     monkeypatch.setattr("lond.data.images._converted", None)
     part = read(pixels, known)
     assert part.hashes == hashes
@@ -158,8 +159,41 @@ def test_items_that_differ_at_their_ends_are_not_the_same_if_they_are_seen_whole
     items[1, :, :8] = 200
     pixels = DatasetPixels([(Image.fromarray(item), 0) for item in items], 16)
     assert len(set(read(pixels).hashes)) == 1
-    whole = read(pixels, replace(EVERYTHING, whole=True))
-    assert len(set(whole.hashes)) == 2 and not torch.equal(whole.inputs[0], whole.inputs[1])
+    for changes in ({"whole": True}, {"squares_beyond": 2.9}):
+        to_ends = read(pixels, replace(EVERYTHING, **changes))
+        first, second = to_ends.inputs[0], to_ends.inputs[len(to_ends.inputs) // 2]
+        assert len(set(to_ends.hashes)) == 2 and not torch.equal(first, second)
+
+
+@pytest.mark.parametrize("upright", [False, True])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_long_pictures_are_seen_in_three_squares(tmp_path: Path, workers: int, upright: bool) -> None:
+    noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (20, 45, 3), dtype=np.uint8))
+    shapes = [noise.crop((0, 0, 40, 20)), noise, noise.crop((0, 0, 20, 20))]
+    paths = [tmp_path / f"{number}.png" for number in range(3)]
+    for path, picture in zip(paths, shapes, strict=True):
+        (picture.transpose(Image.Transpose.TRANSPOSE) if upright else picture).save(path)
+    wanted = replace(EVERYTHING, input_side=20, squares_beyond=2)
+    pixels = FilePixels(paths, 20, num_workers=workers)
+    part = read(pixels, wanted)
+    assert part.input_rows == [0, 1, 1, 1, 2] and len(part.hashes) == 3
+    for found, left in zip(part.inputs[1:4], (0, 12, 25), strict=True):
+        expected = torch.from_numpy(np.array(noise)[:, left : left + 20]).permute(2, 0, 1)
+        assert torch.equal(found, expected.transpose(1, 2) if upright else expected)
+    alone = read(pixels, replace(EVERYTHING, input_side=20))
+    assert torch.equal(inputs(alone), inputs(part)[[0, 2, 4]])
+
+
+def test_pictures_with_the_same_centre_look_different_by_their_ends(tmp_path: Path) -> None:
+    paths = [tmp_path / "left.png", tmp_path / "right.png"]
+    for path, left in zip(paths, (0, 200), strict=True):
+        picture = Image.linear_gradient("L").resize((240, 60)).convert("RGB")
+        picture.paste((200, 30, 30), (left, 10, left + 40, 50))
+        picture.save(path)
+    part = read(FilePixels(paths, 24, num_workers=0))
+    assert torch.equal(part.inputs[0], part.inputs[1])
+    one, other = torch.tensor([0]), torch.tensor([1])
+    assert not look_alike(part.perceptual, one, part.perceptual, other, NearSettings()).any()
 
 
 def test_arrays_are_seen_as_they_are() -> None:

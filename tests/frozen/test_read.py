@@ -16,6 +16,7 @@ import lond.frozen.read as module
 from lond.data.feature_views import FeaturePixels
 from lond.data.options import ReadOptions
 from lond.data.pixels import ArrayPixels
+from lond.data.read.files import FilePixels
 from lond.data.sources import load
 from lond.frozen.cache import ContentCache
 from lond.frozen.extractor import ExtractorSettings
@@ -224,3 +225,23 @@ def test_batches_share_memory_and_not_their_values(tmp_path: Path) -> None:
     second = writer._stacked([torch.full((3, 2, 2), 9, dtype=torch.uint8)])
     assert second.data_ptr() == place and torch.equal(second, torch.full((1, 3, 2, 2), 9, dtype=torch.uint8))
     assert writer._stacked([torch.zeros(1, 4, 4)]).shape == (1, 1, 4, 4)
+
+
+@pytest.mark.parametrize(("batch", "rows"), [(64, 1024), (2, 1), (4, 2)])
+def test_of_a_long_picture_the_mean_features_of_its_squares_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, rows: int
+) -> None:
+    """Also if a batch, or a file of the cache, ends between the squares."""
+    monkeypatch.setattr(module, "BATCH", batch)
+    monkeypatch.setattr(module, "ROWS_A_FILE", rows)
+    random, paths = np.random.default_rng(0), [tmp_path / f"{number}.png" for number in range(5)]
+    for path, width in zip(paths, (16, 48, 48, 16, 48), strict=True):
+        Image.fromarray(random.integers(0, 256, (16, width, 3), dtype=np.uint8)).save(path)
+    paths.append(paths[1])
+    reader = FeatureReader(tmp_path / "cache", torch.device("cpu"))
+    samples = samples_of(FilePixels(paths, 16, num_workers=0))
+    found = reader.read(samples, SETTINGS).features
+    means = np.stack([np.asarray(Image.open(path), dtype=float).mean(axis=(0, 1)) for path in paths])
+    np.testing.assert_allclose(found, np.stack([means, means + 0.5], axis=1), rtol=1e-3)
+    assert Means.seen == 2 + 3 * 3
+    assert np.array_equal(reader.read(samples, SETTINGS).features, found) and Means.seen == 11

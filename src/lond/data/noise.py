@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lond.errors import ConfigError
+from lond.errors import ConfigError, counted
 from lond.types import FOREIGN
 
 NoiseKind = Literal["symmetric", "asymmetric"]
@@ -84,7 +84,9 @@ def transition_matrix(total: int, settings: NoiseSettings) -> np.ndarray:
     """
     known, rate = known_classes(total, settings.open_ratio), settings.closed_rate
     if known < 2:
-        raise ConfigError(f"{known} known class(es) of {total}: label noise needs at least two")
+        raise ConfigError(
+            f"{counted(known, 'known class', 'known classes')} of {total}: label noise needs at least two"
+        )
     matrix = np.zeros((total, total))
     own = np.arange(known)
     if settings.kind == "symmetric":

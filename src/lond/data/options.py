@@ -32,7 +32,7 @@ class ReadOptions:
         label_column: column of a table or Hugging Face dataset with the given label.
         true_label_column: optional column with the true label.
         split_column: optional column that says which split a row belongs to.
-        id_column: optional column with the id of a row.
+        id_column: optional column of a table or Hugging Face dataset with the id of a row.
         image_column: column of a Hugging Face dataset with the image.
         root: folder that the paths of a table are relative to; None is the table's own.
 

@@ -13,12 +13,12 @@ from torch.nn import functional
 from lond.data.squares import CENTRE, MID_GREY, cut_squares, is_strip, resized_extent, whole_place
 
 
-def quick_square(picture: Image.Image, size: int) -> Tensor:
-    """Return the centre square of a grey or coloured picture, ``(C, size, size)`` uint8; see ``cut_squares``."""
+def quick_square(picture: Image.Image, size: int, position: tuple[float, float] = CENTRE) -> Tensor:
+    """Return one square of a grey or coloured picture, ``(C, size, size)`` uint8; see ``cut_squares``."""
     if is_strip(picture):
-        return _pixels(cut_squares(picture, size, [CENTRE])[0])[0].contiguous()
+        return _pixels(cut_squares(picture, size, [position])[0])[0].contiguous()
     wide, high = resized_extent(picture, size)
-    top, left = round(CENTRE[0] * (high - size)), round(CENTRE[1] * (wide - size))
+    top, left = round(position[0] * (high - size)), round(position[1] * (wide - size))
     square = quick_resized(picture, wide, high)[:, top : top + size, left : left + size]
     # PyTorch would share the copy among threads, which takes longer.
     return torch.from_numpy(np.ascontiguousarray(square.numpy()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.types import Samples
 
 
@@ -19,7 +19,8 @@ def check_two_classes(samples: Samples, need: str) -> None:
     if not samples.num_classes and Path(samples.origin).is_dir():
         raise DataError(_no_class_folders(Path(samples.origin), len(samples)))
     raise DataError(
-        f"{samples.origin} has {samples.num_classes} class(es); {need} at least two, e.g. one folder of images a class"
+        f"{samples.origin} has {counted(samples.num_classes, 'class', 'classes')}; "
+        f"{need} at least two, e.g. one folder of images a class"
     )
 
 
@@ -27,6 +28,6 @@ def _no_class_folders(folder: Path, images: int) -> str:
     # The path as it was given has no name where it is "." or "..".
     own = folder if folder.name not in ("", "..") else folder.resolve()
     return (
-        f"{folder} holds {images} image(s) but no class folders; "
+        f"{folder} holds {counted(images, 'image')} but no class folders; "
         f"if {own.name!r} is the class of these images, give its parent folder ({own.parent})"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,7 @@ def graph_input(run: LoadedRun) -> GraphInput:
     if frozen.backbone:
         side = frozen.size
         return GraphInput(
-            "images", (3, side, side), "uint8", _pictures(3, side, whole=frozen.whole),
+            "images", (3, side, side), "uint8", _pictures(3, side, frozen),
             f"normalisation and {frozen.backbone}", FrozenStem(frozen),
         )  # fmt: skip
     if run.config.net.backbone == "features":
@@ -69,12 +70,18 @@ def graph_input(run: LoadedRun) -> GraphInput:
     return GraphInput("images", (shape.channels, height, width), "uint8", before, "normalisation", Normalise(run))
 
 
-def _pictures(channels: int, side: int, *, whole: bool = False) -> str:
+def _pictures(channels: int, side: int, frozen: FrozenSettings | None = None) -> str:
     colour = "RGB" if channels == 3 else "grey"
     resized = f"side to {side} (bilinear, antialiased, as Pillow does)"
-    fitted = f"short {resized} and cut out the centre square"
-    if whole:
+    fitted = f"short {resized}, the other to the nearest pixel, and cut out the centre square"
+    fitted += f", from pixel round((length - {side}) / 2) on, halves to even"
+    if frozen is not None and frozen.whole:
         fitted = f"long {resized} and pad both ends of the other with {MID_GREY} to a square"
+    elif frozen is not None and frozen.limit < math.inf:
+        fitted += (
+            f" (of a picture more than {frozen.limit:g} times as long as its short side, also cut out a square at each"
+            " end, and average what is said of the three: lond averages their features, which this graph cannot)"
+        )
     return f"decode, turn upright, convert to {colour}; resize the {fitted}; values 0 to 255, channel first"
 
 

@@ -31,6 +31,16 @@ OPERATORS = "torch.onnx._internal.exporter._registration"
 NEEDS_ONNX = "ONNX files need packages of their own: pip install 'lond[export]'"
 
 
+def onnx_package() -> Any:
+    """Return the package onnx.
+
+    Raises:
+        MissingDependencyError: onnx or onnxscript is not installed.
+    """
+    optional_import("onnxscript", NEEDS_ONNX)
+    return optional_import("onnx", NEEDS_ONNX)
+
+
 def write_onnx(
     program: torch.export.ExportedProgram, graph: PredictionGraph, path: Path, description: dict[str, Any], key: str
 ) -> None:
@@ -39,8 +49,7 @@ def write_onnx(
     Raises:
         MissingDependencyError: onnx or onnxscript is not installed.
     """
-    onnx = optional_import("onnx", NEEDS_ONNX)
-    optional_import("onnxscript", NEEDS_ONNX)
+    onnx = onnx_package()
     begin_step("converting to ONNX")
     with warnings.catch_warnings(), silenced(OPERATORS):
         # About PyTorch's own use of what it deprecates.

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from lond.errors import ConfigError
 from lond.export.describe import describe
 from lond.export.graph import PredictionGraph
-from lond.export.onnx_file import TEXTS, write_onnx
+from lond.export.onnx_file import TEXTS, onnx_package, write_onnx
 from lond.io.atomic import write_atomically
 from lond.progress.work import announce_steps, begin_step
 from lond.runs import LoadedRun, load_run
@@ -53,6 +53,8 @@ def export_run(
     path = Path(path)
     if path.suffix not in FORMATS:
         raise ConfigError(f"{path} must end in one of {', '.join(FORMATS)}, which says what is written")
+    if path.suffix == ".onnx":
+        onnx_package()  # Before any work that would be lost without it.
     announce_steps(STEPS[path.suffix])
     begin_step("reading the run")
     run = run if isinstance(run, LoadedRun) else load_run(run)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +23,10 @@ PRECISIONS = ("full", "int8")
 
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and deviation for networks that do not name their own."""
+
+
+SQUARES_BEYOND = 2.0
+"""Long side by short side beyond which pictures are seen in three squares: the centre is less than half of them."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,9 @@ class ExtractorSettings:
     whole: bool = False
     """See whole pictures, padded with mid-grey to squares, in place of centre squares; images in arrays, which are
     squeezed into squares, stay as they are."""
+    squares_beyond: float = SQUARES_BEYOND
+    """Long side by short side beyond which pictures are seen in three squares, at both ends and in the centre, of which
+    the mean features count; 0 = none are. Does not matter with ``whole``."""
 
     def __post_init__(self) -> None:
         """Check that the size is at least 16, and that route and precision are known and fit each other."""
@@ -58,11 +67,22 @@ class ExtractorSettings:
             raise ConfigError(f"precision {self.precision!r} is unknown; use one of {', '.join(PRECISIONS)}")
         if self.precision == "int8" and self.route not in ("auto", "openvino"):
             raise ConfigError(f"the precision int8 is OpenVINO's; the route {self.route} has full precision only")
+        if self.squares_beyond and not 1 <= self.squares_beyond < math.inf:
+            raise ConfigError(f"squares_beyond must be 0 or a number from 1 on, not {self.squares_beyond}")
 
     @property
     def views(self) -> int:
         """Features an image."""
         return 2 if self.mirrored else 1
+
+    @property
+    def limit(self) -> float:
+        """Long side by short side beyond which pictures are seen in three squares: infinite if none are."""
+        return math.inf if self.whole else self.squares_beyond or math.inf
+
+    def showing(self, whole: bool) -> Self:
+        """Return the settings that show the network all pictures whole, or the centre square alone of all."""
+        return replace(self, whole=whole, squares_beyond=0.0)
 
     def key(self) -> str:
         """Return a text that changes whenever the features would; the route does not count."""
@@ -70,8 +90,8 @@ class ExtractorSettings:
         if self.checkpoint_path:
             weights = hashlib.sha256(Path(self.checkpoint_path).read_bytes()).hexdigest()[:16]
         coarse = "" if self.precision == "full" else f" {self.precision}"
-        whole = " whole" if self.whole else ""
-        return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}{whole}"
+        part = " whole" if self.whole else "" if self.limit == math.inf else f" squares>{self.limit:g}"
+        return f"{self.backbone} {weights} size={self.size} views={self.views}{coarse}{part}"
 
 
 def own_size(network: str) -> int:

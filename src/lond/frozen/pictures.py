@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,6 +42,10 @@ LOSSLESS = 96
 THUMBNAIL_QUALITY = 92
 
 
+ALONG = ((0.0, 0.0), CENTRE, (1.0, 1.0))
+"""Places of the squares of a long picture."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is made of each image, unless its content is known already."""
@@ -49,6 +54,8 @@ class Wanted:
     """Side of the squares for the network; 0 makes none."""
     whole: bool = False
     """Show the network the whole picture, padded, in place of its centre square."""
+    squares_beyond: float = math.inf
+    """Show it three squares of a picture that is longer than so many times its short side."""
     perceptual: bool = False
     """Make perceptual hashes and measures, and with ``thumbnails`` thumbnails of images that do not lie in memory."""
     thumbnails: bool = False
@@ -59,6 +66,10 @@ class Wanted:
         """Tell whether the network must see an image."""
         return bool(self.input_side) and content_hash not in self.known_inputs
 
+    def squares_of(self, picture: Image.Image) -> bool:
+        """Tell whether the network sees three squares of a picture."""
+        return max(picture.size) > self.squares_beyond * min(picture.size)
+
     def picture_of(self, content_hash: str) -> bool:
         """Tell whether the perceptual hash, the measures and the thumbnail of an image are wanted."""
         return self.perceptual and content_hash not in self.known_pictures
@@ -66,7 +77,10 @@ class Wanted:
 
 @dataclass
 class Part:
-    """Some images in order: content hashes ("" if unreadable) and row -> reason, or what was made of the row."""
+    """Some images in order: content hashes ("" if unreadable) and row -> reason, or what was made of the row.
+
+    A row that the network sees in three squares has three inputs, one after the other.
+    """
 
     hashes: list[str] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -84,8 +98,8 @@ class _Seen:
 
     content: str = ""
     reason: str = ""
-    input: Tensor | None = None
-    square: Tensor | None = None
+    inputs: Sequence[Tensor] = ()
+    squeezed: Tensor | None = None
     measures: Measured | None = None
     thumbnail: bytes = b""
 
@@ -184,21 +198,30 @@ class _Reader(Dataset[Part]):
             return quick_square(self._coloured(opened.picture(side)), side_of_square)
 
         content = opened.content_hash() or self._pixel_hash(opened.picture(side))
-        made = None
+        made: Sequence[Tensor] = ()
         if wanted.input_of(content):
             picture = self._coloured(opened.picture(side))
-            made = quick_whole(picture, wanted.input_side) if wanted.whole else square(wanted.input_side)
+            if wanted.whole:
+                made = [quick_whole(picture, wanted.input_side)]
+            elif wanted.squares_of(picture):
+                made = [quick_square(picture, wanted.input_side, place) for place in ALONG]
+            else:
+                made = [square(wanted.input_side)]
         if not wanted.picture_of(content):
-            return _Seen(content, input=made)
+            return _Seen(content, inputs=made)
         width, height, several = opened.extent()
         measures = measure_picture(opened.picture(side), width, height, several=several)
         thumbnail = _encoded(opened.picture(side)) if wanted.thumbnails else b""
-        return _Seen(content, "", made, square(self.side), measures, thumbnail)
+        # By the centre square, long pictures that differ at their ends would be copies.
+        shown = self._coloured(opened.picture(side))
+        squeezed = square(self.side) if shown.width == shown.height else quick_resized(shown, self.side, self.side)
+        return _Seen(content, "", made, squeezed, measures, thumbnail)
 
     def _pixel_hash(self, picture: Image.Image) -> str:
         """Return the hash of what is seen as Pillow resizes it, which no version of PyTorch changes."""
         shown = self._coloured(picture)
-        cut = padded_square(shown, self.side) if self.wanted.whole else cut_squares(shown, self.side, [CENTRE])[0]
+        to_ends = self.wanted.whole or self.wanted.squares_of(shown)
+        cut = padded_square(shown, self.side) if to_ends else cut_squares(shown, self.side, [CENTRE])[0]
         values = np.array(cut).reshape(self.side, self.side, self.channels)
         return pixel_hash(torch.from_numpy(values).permute(2, 0, 1))
 
@@ -210,12 +233,12 @@ def _part(images: Sequence[_Seen]) -> Part:
     """Return images as one part."""
     part = Part([image.content for image in images])
     part.reasons = {row: image.reason for row, image in enumerate(images) if not image.content}
-    inputs = {row: image.input for row, image in enumerate(images) if image.input is not None}
+    inputs = [(row, made) for row, image in enumerate(images) for made in image.inputs]
     shown = {row: image for row, image in enumerate(images) if image.measures is not None}
-    part.input_rows, part.picture_rows = list(inputs), list(shown)
-    part.inputs = list(inputs.values())
-    squares = [image.square for image in shown.values() if image.square is not None]
-    part.perceptual = perceptual_hashes(torch.stack(squares)) if squares else part.perceptual
+    part.input_rows, part.picture_rows = [row for row, _ in inputs], list(shown)
+    part.inputs = [made for _, made in inputs]
+    squeezed = [image.squeezed for image in shown.values() if image.squeezed is not None]
+    part.perceptual = perceptual_hashes(torch.stack(squeezed)) if squeezed else part.perceptual
     part.measures = [image.measures for image in shown.values() if image.measures is not None]
     part.thumbnails = [image.thumbnail for image in shown.values()]
     return part

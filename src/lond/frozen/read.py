@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +56,7 @@ class FeatureReader:
         perceptual: bool = False,
         thumbnails: bool = False,
         whole: bool = False,
+        squares_beyond: float = math.inf,
     ) -> ImageFacts:
         """Return what is known of all images.
 
@@ -63,14 +66,17 @@ class FeatureReader:
             perceptual: also return perceptual hashes and measures; features have none.
             thumbnails: also keep thumbnails (with ``perceptual`` only), so that no image is read again for them.
             whole: without a network, hash images that are no files as one that sees them whole does.
+            squares_beyond: as one that sees longer ones in three squares.
         """
         perceptual = perceptual and not is_features(samples.pixels)
-        whole = whole if network is None else network.whole
+        if network is not None:
+            whole, squares_beyond = network.whole, network.limit
         features = None if network is None else ContentCache(self.cache, network.key())
         seen = ContentCache(self.cache, _picture_key(samples)) if perceptual else None
         wanted = Wanted(
             input_side=0 if network is None else network.size,
             whole=whole,
+            squares_beyond=squares_beyond,
             perceptual=perceptual,
             thumbnails=thumbnails,
             known_inputs=frozenset() if features is None else features.known(),
@@ -93,7 +99,9 @@ class FeatureReader:
         for writer in writers:
             writer.finish()
         perceived, measured = _perceptual(seen, hashes), _measures(seen, hashes)
-        return ImageFacts(samples, hashes, reasons, _features(features, hashes), perceived, seen, measured, whole)
+        return ImageFacts(
+            samples, hashes, reasons, _features(features, hashes), perceived, seen, measured, whole, squares_beyond
+        )
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ class ImageFacts:
     the resized square if it is resized on reading); "" if it is unreadable. Equal hashes mean equal images.
     ``unreadable`` is index -> reason. ``features`` ``(N, V, D)`` are zeros for unreadable images, and have no columns
     if none were asked for. ``measures`` ``(N, 8)`` are those of ``lond.frozen.measures``, zeros for unreadable images.
-    ``whole`` says whether images resized on reading were seen whole.
+    ``whole`` says whether images resized on reading were seen whole, ``squares_beyond`` from which long side by short
+    side on they were seen in three squares.
     """
 
     samples: Samples
@@ -115,6 +124,7 @@ class ImageFacts:
     pictures: ContentCache | None
     measures: Measured | None = None
     whole: bool = False
+    squares_beyond: float = math.inf
 
     def thumbnail(self, place: int) -> Image.Image | None:
         """Return a small picture of one image; None if it is unreadable or there are only features of it."""
@@ -127,11 +137,15 @@ class ImageFacts:
 
 
 class _FeatureWriter:
-    """Runs the network on batches of new images and stores their features; equal images are computed once."""
+    """Runs the network on batches of new images and stores their features; equal images are computed once.
+
+    Of an image with several inputs it stores their mean. Inputs wait under the image's hash and their place in it.
+    """
 
     def __init__(self, cache: ContentCache, load: Callable[[], Callable[[Tensor], Tensor]]) -> None:
         self.cache, self.load = cache, load
-        self.waiting: dict[str, Tensor] = {}
+        self.waiting: dict[tuple[str, int], Tensor] = {}
+        self.inputs: dict[str, int] = {}
         self.batch = torch.empty(0)
         self.done: dict[str, Tensor] = {}
 
@@ -141,10 +155,13 @@ class _FeatureWriter:
         return self.load()
 
     def add(self, part: Part) -> None:
-        for row, image in zip(part.input_rows, part.inputs, strict=True):
+        at = 0
+        for row, count in Counter(part.input_rows).items():
             content = part.hashes[row]
-            if content not in self.cache and content not in self.done:
-                self.waiting.setdefault(content, image)
+            if not self._knows(content):
+                self.inputs[content] = count
+                self.waiting |= {(content, place): part.inputs[at + place] for place in range(count)}
+            at += count
         while len(self.waiting) >= BATCH:
             self._compute()
 
@@ -156,9 +173,16 @@ class _FeatureWriter:
     def _compute(self) -> None:
         batch = dict(islice(self.waiting.items(), BATCH))
         self.waiting = dict(islice(self.waiting.items(), BATCH, None))
-        self.done.update(zip(batch, self.network(self._stacked(list(batch.values()))).half(), strict=True))
-        if len(self.done) >= ROWS_A_FILE:
+        features = self.network(self._stacked(list(batch.values())))
+        for (content, place), found in zip(batch, features, strict=True):
+            share = found / self.inputs[content]
+            self.done[content] = self.done[content] + share if place else share
+        # A batch may end between the inputs of one image.
+        if len(self.done) >= ROWS_A_FILE and not any(place for _, place in islice(self.waiting, 1)):
             self._store()
+
+    def _knows(self, content: str) -> bool:
+        return content in self.cache or content in self.done or (content, 0) in self.waiting
 
     def _stacked(self, images: list[Tensor]) -> Tensor:
         """Return one tensor, in the memory of the last one if it fits: fresh memory takes longer than the copy."""
@@ -168,8 +192,8 @@ class _FeatureWriter:
 
     def _store(self) -> None:
         if self.done:
-            self.cache.store(list(self.done), {FEATURES: torch.stack(list(self.done.values())).numpy()})
-            self.done = {}
+            self.cache.store(list(self.done), {FEATURES: torch.stack(list(self.done.values())).half().numpy()})
+            self.done, self.inputs = {}, {content: self.inputs[content] for content, _ in self.waiting}
 
 
 class _PictureWriter:
@@ -198,7 +222,8 @@ class _PictureWriter:
 
 def _picture_key(samples: Samples) -> str:
     height, width = samples.pixels.size
-    return f"pictures {height}x{width} channels={samples.pixels.channels} thumbnail={THUMBNAIL} measured={LOOK}"
+    made = f"thumbnail={THUMBNAIL} measured={LOOK} hashed=whole"
+    return f"pictures {height}x{width} channels={samples.pixels.channels} {made}"
 
 
 def _features(cache: ContentCache | None, hashes: Sequence[str]) -> Features:

@@ -23,6 +23,8 @@ class FrozenSettings(ExtractorSettings):
 
     backbone: str = ""
     """"efficientnet-lite0" to "-lite2", or "timm:<model>"; empty = learn from the pixels."""
+    squares_beyond: float = 0.0
+    """As that of ``ExtractorSettings``; stored runs that do not tell it saw the centre squares of all pictures."""
     cache: str = "runs/features"
     """Folder of cached features, keyed by image content; its location does not affect results."""
 

@@ -42,7 +42,18 @@ def test_each_oddity_is_found_and_nothing_else(odd: dict[str, float], name: str)
     found = find_oddities(measures(odd), [True] * 51)
     assert found.names == ((),) * 50 + ((name,),)
     assert found.summary()["counts"] == {name: 1}
-    assert set(found.limits) == {each for each in ODDITIES if each != "animated"}
+    assert set(found.limits) == set(ODDITIES) - {"animated", "seen in part"}
+
+
+def test_pictures_seen_in_part_are_listed_unless_unreadable() -> None:
+    found = find_oddities(measures(usual=3), [True, True, False], seen_in_part=np.array([True, False, True]))
+    assert found.names == (("seen in part",), (), ())
+
+
+def test_a_picture_seen_in_part_is_no_odd_shape_besides() -> None:
+    long = {"width": 1920, "height": 160}
+    found = find_oddities(measures(long, long), [True] * 52, seen_in_part=np.arange(52) == 50)
+    assert found.names[50:] == (("seen in part",), ("odd shape",))
 
 
 def test_what_follows_from_an_oddity_is_not_said() -> None:

@@ -91,6 +91,14 @@ def test_hugging_face() -> None:
     assert load(dataset, "test", class_names=("dog", "1")).labels.tolist() == [0, FOREIGN, 1, UNLABELLED]
 
 
+def test_ids_of_a_hugging_face_dataset_are_kept() -> None:
+    dataset = _hugging_face([2, 0, 1, 1, 0]).add_column("id", ["c/7.png", "", "a#3", "a", "a#3"])
+    assert from_hugging_face(dataset).ids == ("c/7.png", "1", "a#3", "a", "a#3#4")
+    renamed = dataset.rename_column("id", "name")
+    assert load(renamed).ids == ("0", "1", "2", "3", "4")
+    assert from_hugging_face(renamed, options=ReadOptions(id_column="name")).ids[0] == "c/7.png"
+
+
 def test_hugging_face_splits_undecoded_and_unlabelled() -> None:
     datasets = pytest.importorskip("datasets")
     whole = datasets.DatasetDict({"train": _hugging_face([0, 1]), "validation": _hugging_face([2])})

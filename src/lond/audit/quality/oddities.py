@@ -14,7 +14,8 @@ from lond.frozen.measures import MEASURES
 
 DARK, BRIGHT, BLURRED, UNIFORM = "dark", "bright", "blurred", "uniform"
 ODD_SIZE, ODD_SHAPE, ANIMATED, GREY = "odd size", "odd shape", "animated", "grey"
-ODDITIES = (DARK, BRIGHT, BLURRED, UNIFORM, ODD_SIZE, ODD_SHAPE, ANIMATED, GREY)
+SEEN_IN_PART = "seen in part"
+ODDITIES = (DARK, BRIGHT, BLURRED, UNIFORM, SEEN_IN_PART, ODD_SIZE, ODD_SHAPE, ANIMATED, GREY)
 """Names of all oddities, in the order in which an image lists its own."""
 
 FEWEST = 10
@@ -77,13 +78,20 @@ class Oddities:
         return {"counts": {name: counts[name] for name in ODDITIES if counts[name]}, "limits": self.limits}
 
 
-def find_oddities(measures: NDArray[Any], readable: Sequence[bool], rules: OddityRules = RULES) -> Oddities:
+def find_oddities(
+    measures: NDArray[Any],
+    readable: Sequence[bool],
+    rules: OddityRules = RULES,
+    *,
+    seen_in_part: NDArray[np.bool_] | None = None,
+) -> Oddities:
     """Return what is odd about N pictures.
 
     Args:
         measures: ``(N, 8)``, see ``lond.frozen.measures``.
         readable: which of them could be read; the others have no oddities.
         rules: how far from the usual is odd.
+        seen_in_part: ``(N,)`` of which of them the network saw only a part; None = of none.
     """
     known = np.asarray(readable, dtype=bool)
     column = {name: measures[:, at].astype(np.float64) for at, name in enumerate(MEASURES)}
@@ -91,7 +99,11 @@ def find_oddities(measures: NDArray[Any], readable: Sequence[bool], rules: Oddit
     values = _judged(column)
     odd = {name: known & _beyond(values[name], own) for name, own in limits.items() if name in values}
     odd[ANIMATED] = known & (column["several"] > 0)
+    if seen_in_part is not None:
+        odd[SEEN_IN_PART] = known & seen_in_part
     _say_once(odd, column["contrast"] < rules.flat)
+    if seen_in_part is not None:
+        odd[ODD_SHAPE] = odd.get(ODD_SHAPE, seen_in_part) & ~seen_in_part
     names = tuple(tuple(name for name in ODDITIES if name in odd and odd[name][row]) for row in range(len(measures)))
     return Oddities(names, limits)
 

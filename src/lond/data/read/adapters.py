@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def from_hugging_face(
 ) -> Samples:
     """Return a Hugging Face ``datasets.Dataset`` as Samples; class names come from its ClassLabel feature.
 
-    A ClassLabel of -1 means that the label is missing, as that library has it.
+    A ClassLabel of -1 means that the label is missing, as that library has it. The column ``options.id_column`` names
+    the images if there is one.
 
     Raises:
         DataError: a column is missing.
@@ -135,4 +137,18 @@ def from_hugging_face(
         num_workers=options.num_workers or 0,
         max_pixels=options.max_pixels,
     )
-    return make_samples(pixels, labels, class_names, split=split, origin="Hugging Face dataset", positions=positions)
+    samples = make_samples(pixels, labels, class_names, split=split, origin="Hugging Face dataset", positions=positions)
+    if options.id_column not in dataset.column_names:
+        return samples
+    return replace(samples, ids=_distinct_ids(dataset[options.id_column]))
+
+
+def _distinct_ids(values: Iterable[object]) -> tuple[str, ...]:
+    """Return the ids of a column as text; rows without one get their number, and repeated ones a number behind them."""
+    seen: dict[str, None] = {}
+    for number, value in enumerate(values):
+        name = str(number) if value is None or value == "" else str(value)
+        while name in seen:
+            name += f"#{number}"
+        seen[name] = None
+    return tuple(seen)

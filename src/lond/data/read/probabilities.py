@@ -14,7 +14,7 @@ from torch import Tensor
 from lond.data.read.arrays import texts_of
 from lond.data.read.numpy_files import NpzFile
 from lond.data.read.rows_by_id import RowKind, read_rows
-from lond.errors import DataError
+from lond.errors import DataError, counted
 
 PROBABILITIES = RowKind(
     "row of probabilities",
@@ -75,7 +75,7 @@ def _check(values: Tensor, ids: Sequence[str], origin: str) -> None:
     ):
         if bad.any():
             place = int(bad.nonzero()[0])
-            raise DataError(f"{origin}: the row of {ids[place]!r} {why} ({int(bad.sum())} such row(s))")
+            raise DataError(f"{origin}: the row of {ids[place]!r} {why} ({counted(int(bad.sum()), 'such row')})")
 
 
 def _named_classes(path: Path) -> tuple[str, ...] | None:
