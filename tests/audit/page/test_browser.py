@@ -61,6 +61,7 @@ def test_filters_leave_what_they_should(visit: Any, usual: Path) -> None:
     page.fill("#filter-text", "IMG_0012")
     page.wait_for_timeout(200)
     assert shown() == "10"
+    page.fill("#filter-text", "")
     page.click("#show-all")
     page.locator(".chip", has_text="mislabelled").click()
     page.fill("#filter-sureness", "90")
@@ -114,8 +115,8 @@ def test_decides_by_mouse_and_takes_back(visit: Any, usual: Path) -> None:
     page = seen.page
     page.locator(".tile").nth(1).hover()
     page.locator(".tile .yes").nth(1).click()
-    assert "accepted" in seen.tiles()[1] and seen.text("#progress-text").startswith("1 of")
-    assert seen.said().startswith("Accepted")
+    assert "label kept" in seen.tiles()[1] and seen.text("#progress-text").startswith("1 of")
+    assert seen.said().startswith("Label kept")
     seen.choose(2)
     page.click('#detail [data-action="not sure"]')
     assert "not sure" in seen.tiles()[2]
@@ -139,7 +140,7 @@ def test_decides_by_keyboard_alone(visit: Any, usual: Path) -> None:
     page.keyboard.press("j")
     page.keyboard.press("f")
     labels = seen.tiles()
-    assert ["accepted" in labels[0], "not sure" in labels[1], "undecided" in labels[2], "foreign" in labels[3]] == [
+    assert ["label kept" in labels[0], "not sure" in labels[1], "undecided" in labels[2], "foreign" in labels[3]] == [
         True
     ] * 4
     focused = "document.activeElement.closest('.tile').getAttribute('aria-posinset')"
@@ -183,7 +184,7 @@ def test_a_clean_image_keeps_its_label_when_accepted(visit: Any, tmp_path: Path)
     seen.choose(0)
     seen.page.keyboard.press("a")
     row = seen.download()[1][0]
-    assert (row["decision"], row["suggested_label"], row["new_label"]) == ("accept", "dog", "cat")
+    assert (row["decision"], row["suggested_label"], row["new_label"]) == ("keep", "dog", "cat")
 
 
 def test_bulk_accept_is_one_step(visit: Any, usual: Path) -> None:
@@ -420,17 +421,17 @@ def test_download_holds_the_decisions_and_comes_back_by_import(visit: Any, usual
     assert set(found) >= {
         ("accept", "mislabelled"),
         ("not sure", "mislabelled"),
-        ("accept", "foreign"),
+        ("foreign", "foreign"),
         ("foreign", "clean"),
     }
     for row in rows:
-        leaves = row["decision"] == "foreign" or (row["decision"], row["verdict"]) == ("accept", "foreign")
-        leaves = leaves or row["verdict"] == "unreadable"
+        leaves = row["decision"] == "foreign" or row["verdict"] == "unreadable"
         relabelled = "ship" if row["decision"] == "relabel" else row["label"]
         assert row["new_label"] == (
             "" if leaves else row["suggested_label"] if row["decision"] == "accept" else relabelled
         )
-    assert len(seen.download("#download-decided")[1]) == 6
+    alone = seen.download("#download-decided")[1]
+    assert len(alone) == 6 and [row["new_label"] for row in alone if row["decision"] == "not sure"] == [""]
 
     other = visit(usual)
     other.import_text(content)
@@ -486,6 +487,7 @@ def test_hostile_names_are_text_and_travel_unharmed(visit: Any, tmp_path: Path) 
     page.wait_for_timeout(200)
     seen.choose(0)
     assert "<img src=x onerror=window.__hacked=1>" in seen.text("#detail .path") and seen.text("h1").startswith("<img")
+    page.fill("#filter-text", "")
     page.click("#show-all")
     page.select_option("#sort", "path")
     for _ in range(15):

@@ -49,8 +49,8 @@ def buttons(seen: Any, place: int) -> list[str]:
 
 def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     assert [buttons(seen, place) for place in (1, 2, 3)] == [
-        ["foreign", "keep cat"],
-        ["keep cat", "foreign"],
+        ["foreign", "dog"],
+        ["keep cat", "dog"],
         ["dog", "keep cat"],
     ]
     mains = []
@@ -88,6 +88,21 @@ def test_the_second_button_is_the_likeliest_answer_but_one(visit: Any, tmp_path:
     assert pressed == ["false", "true"]
 
 
+def test_a_card_offers_another_label_where_the_label_is_likelier_wrong_than_foreign(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    chances = {"confidence": (0.163, 0.1, 0.43), "wrong_score": (0.317, 0.3, 0.02), "foreign_score": (0.25, 0.26, 0.55)}
+    other = {"verdict": ("mislabelled", "mislabelled", "clean"), "suggested_label": ("dog", "dog", "cat")}
+    seen = visit(written(tmp_path, replace(page, table=replace(page.table, **chances, **other))))
+    seen.page.select_option("#sort", "path")
+    assert [buttons(seen, place) for place in (1, 2, 3)] == [
+        ["keep cat", "dog"],
+        ["keep cat", "other label"],
+        ["foreign", "keep cat"],
+    ]
+    assert caption(seen, 1) == "cat 43 % ◐ unsure: or dog 16 %"
+    assert caption(seen, 2) == "cat 44 % ◐ unsure: or another label 20 %"
+
+
 def caption(seen: Any, place: int) -> str:
     return " ".join(seen.text(f'.tile[aria-posinset="{place}"] .caption').split())
 
@@ -114,11 +129,11 @@ def test_the_bold_line_shows_the_decision_once_there_is_one(seen: Any) -> None:
     ):
         page.select_option("#relabel", label=label)
         assert caption(seen, 3) == line
-    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or dog 11 %"
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
     seen.choose(0)
     page.keyboard.press("f")
-    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or cat 20 %"
+    assert caption(seen, 1) == "cat → foreign 60 % ◐ unsure: or dog 11 %"
     assert page.locator('.tile[aria-posinset="1"] .from').inner_text() == "cat"
     page.keyboard.press("u")
     assert not page.locator('.tile[aria-posinset="1"] .from').count()
@@ -190,7 +205,7 @@ def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any
 
 def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Path) -> None:
     page = torn()
-    table = replace(page.table, quality=(("dark",), ("grey",), ("blurred", "grey")))
+    table = replace(page.table, quality=(("dark",), ("grey",), ("seen in part", "grey")))
     seen = visit(written(tmp_path, replace(page, table=table)))
     seen.page.click("#open-bulk")
     seen.page.fill("#bulk-sureness", "50")

@@ -120,11 +120,25 @@ def test_one_label_for_all_leaves_decisions_by_hand_alone(visit: Any, copies: Pa
     assert decided(seen)["09"] == ("keep", "dog")
 
 
+def test_one_label_for_all_says_where_it_is_so_already(visit: Any, copies: Path) -> None:
+    seen = visit(copies, "copies")
+    cat = group(seen, 7).locator(f'[data-all-are="{CLASSES.index("cat")}"]')
+    cat.click()
+    assert cat.get_attribute("aria-pressed") == "true"
+    before = decided(seen)
+    cat.click()
+    assert seen.said() == "All are cat already" and decided(seen) == before
+    seen.page.keyboard.press("u")
+    assert cat.get_attribute("aria-pressed") == "false"
+
+
 def test_one_label_for_all_changes_nothing_where_all_were_decided_by_hand(visit: Any, copies: Path) -> None:
     seen = visit(copies, "copies")
     group(seen, 1).locator("[data-apart-of]").first.click()
     before = decided(seen)
-    group(seen, 1).locator("[data-all-are]").first.click()
+    all_are = group(seen, 1).locator("[data-all-are]")
+    assert all_are.count() == 2 and group(seen, 1).locator('[data-all-are][aria-pressed="true"]').count() == 0
+    all_are.first.click()
     assert seen.said().startswith("You decided on each of these images before") and decided(seen) == before
 
 

@@ -59,6 +59,16 @@ def test_only_the_card_of_a_very_long_picture_has_a_mark(visit: Any, tmp_path: P
     assert seen.page.is_visible(f"{card} .stamp") and not seen.page.is_visible(f"{card} .centre-only")
 
 
+def test_long_pictures_that_were_seen_in_three_squares_have_no_frame(visit: Any, tmp_path: Path) -> None:
+    page = shaped("centre square, of long pictures three squares")
+    summary = page.summary | {"settings": {"extractor": {"squares_beyond": 2}}}
+    seen = by_path(visit, written(tmp_path, replace(page, summary=summary)))
+    assert not seen.page.locator(".centre-only").count()
+    for place, frames, words in ((1, 1, "framed square only"), (2, 0, "three squares together")):
+        seen.choose(place)
+        assert seen.page.locator(".seen-frame").count() == frames and words in seen.text("#seen-note")
+
+
 @pytest.mark.parametrize(
     ("part", "words"), [("whole", "squeezed into a square"), ("whole, padded", "grey beside it"), ("", "")]
 )
@@ -68,12 +78,3 @@ def test_a_picture_that_was_not_cut_has_no_frame(visit: Any, tmp_path: Path, par
     assert not seen.page.locator(".seen-frame, .centre-only").count()
     assert seen.page.locator("#seen-note").count() == (1 if words else 0)
     assert not words or words in seen.text("#seen-note")
-
-
-def test_accepting_many_leaves_out_long_pictures_that_were_seen_in_part(visit: Any, tmp_path: Path) -> None:
-    for seen_part, left_out in (("centre square", "Left out: 1 image"), ("whole, padded", "")):
-        seen = visit(written(tmp_path, shaped(seen_part)))
-        seen.page.click("#open-bulk")
-        seen.page.fill("#bulk-sureness", "30")
-        text = seen.text("#bulk-text")
-        assert left_out in text and ("Left out" in text) == bool(left_out)

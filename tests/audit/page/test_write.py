@@ -112,7 +112,7 @@ def noisy(row: int) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-@pytest.mark.parametrize(("budget", "side"), [(3_000_000, 96), (1_200_000, 64), (730_000, 48), (440_000, 32)])
+@pytest.mark.parametrize(("budget", "side"), [(3_000_000, 96), (1_200_000, 64), (730_000, 48), (450_000, 32)])
 def test_side_is_the_largest_that_fits(budget: int, side: int, tmp_path: Path) -> None:
     page = replace(make_page(260), thumbnails=noisy)
     size = write_page(tmp_path / "page.html", page, max_bytes=budget)

@@ -102,27 +102,24 @@ def make_sprites(order: Sequence[int], thumbnails: Thumbnails, *, budget: int) -
         thumbnails: row -> picture or None.
         budget: bytes of all sheets in the page.
     """
-    sides = _promising(order, thumbnails, budget)
-    for side in sides:
+    for side in _promising(order, thumbnails, budget):
         sprites = _fill(order, thumbnails, side, allowed(side, budget), last=side == SIDES[-1])
         if sprites is not None:
             return sprites if sprites.sheets else no_sprites(len(order))
     return no_sprites(len(order))
 
 
-def _promising(order: Sequence[int], thumbnails: Thumbnails, budget: int) -> list[int]:
-    """Return the sides worth a try, from what some images take at each."""
+def _promising(order: Sequence[int], thumbnails: Thumbnails, budget: int) -> Iterator[int]:
+    """Yield the sides worth a try, largest first, from what some images take at each; smaller ones only if asked."""
     sample = [order[place] for place in np.unique(np.linspace(0, len(order) - 1, _SAMPLE).astype(int))] if order else []
     pictures = [picture for row in sample if (picture := _picture(row, thumbnails, SIDES[0])) is not None]
-    if not pictures:
-        return [SIDES[-1]]
-    longest = max(max(picture.size) for picture in pictures)
-    useful = [side for side in SIDES if side < longest] + [min(side for side in SIDES if side >= longest)]
-    needed = {
-        side: len(_encode([_shrunk(picture, side) for picture in pictures], side)) / len(sample) * len(order) * 4 / 3
-        for side in useful
-    }
-    return [side for side in SIDES if side == SIDES[-1] or needed.get(side, float("inf")) <= allowed(side, budget)]
+    longest = max((max(picture.size) for picture in pictures), default=0)
+    largest = min(side for side in SIDES if side >= longest)
+    for side in SIDES[SIDES.index(largest) : -1]:
+        bytes_of_sample = len(_encode([_shrunk(picture, side) for picture in pictures], side))
+        if bytes_of_sample / len(sample) * len(order) * 4 / 3 <= allowed(side, budget):
+            yield side
+    yield SIDES[-1]
 
 
 def allowed(side: int, budget: int) -> int:

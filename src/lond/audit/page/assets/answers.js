@@ -7,6 +7,8 @@ function outcomeOf(row, code) {
   return given[row] !== NONE && !leaves(row) && proposedLabel(row) === given[row] ? KEEP : ACCEPT;
 }
 const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
+// Whether there is a suggestion that is neither the given label nor foreign: what the key S takes.
+const hasSuggestion = (row) => canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
 
 // All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left.
 function answersOf(row) {
@@ -15,11 +17,21 @@ function answersOf(row) {
   const [right, wrong] = chancesOf(row) || [0, 1 - foreign];
   return [[KEEP, right], [ACCEPT, suggestion], [MARK_FOREIGN, foreign], [RELABEL, wrong - suggestion]];
 }
-// The likeliest answer but one; where the audit tells no chances, or none but the first: to a verdict that doubts the label, that it is right.
+const likeliestOf = (answers) => answers.reduce((first, other) => (other[1] > first[1] ? other : first))[0];
+// Answers that change the label, where the card must offer one of them: the image is called mislabelled, or its label is
+// likelier wrong than the image is foreign, though no single label may be as likely as foreign.
+function owedAnswers(row, others) {
+  const chances = chancesOf(row);
+  if (!chances || (verdict[row] !== MISLABELLED && chances[1] <= chances[2])) return [];
+  return others.filter(([code]) => code === ACCEPT || code === RELABEL);
+}
+// What the card offers besides the likeliest answer: the next likeliest one, or one that changes the label where it must offer that;
+// where the audit tells no chances, or none but the first: to a verdict that doubts the label, that it is right.
 function secondOf(row) {
   const best = canAccept(row) ? bestOf(row) : RELABEL;
   const others = isJudged(row) ? answersOf(row).filter(([code, chance]) => code !== best && chance > 0) : [];
-  if (others.length) return others.reduce((first, other) => (other[1] > first[1] ? other : first))[0];
+  const owed = [ACCEPT, RELABEL].includes(best) ? [] : owedAnswers(row, others);
+  if (others.length) return likeliestOf(owed.length ? owed : others);
   return given[row] !== NONE && [MISLABELLED, FOREIGN].includes(verdict[row]) ? KEEP : REJECT;
 }
 
@@ -40,12 +52,26 @@ function isOverruled(row) {
 }
 const isStruckOut = (row) => change(row)[1] !== null && (decisions[row] > 0 || !isContrary(row));
 // The chance of the likeliest answer, where it is what is shown and the audit tells chances.
-const chanceOfChange = (row) => (isOverruled(row) || !isJudged(row) || !canAccept(row) ? NaN : chanceOfYes(row));
+const chanceOfChange = (row) => (isYourVerdict(row) || isOverruled(row) || !isJudged(row) || !canAccept(row) ? NaN : chanceOfYes(row));
 
-// What a card says below the likeliest answer: the next likeliest one and its chance, which the lower button gives as well.
+// What a person said of an image before it was judged again, and how it had been judged until then.
+function yoursInWords(row) {
+  const [from, to] = likeliestChange(row);
+  return `${isOverruled(row) ? "you before" : "you"}: ${to ?? from}`;
+}
+function earlierInWords(row) {
+  const judged = judgedBefore(row);
+  if (!judged) return "";
+  const [called, label, confidence] = judged;
+  const other = label && called !== "clean" && called !== "foreign" ? `, suggested ${show(label, 60)}` : "";
+  return `The audit had called it ${called}${other}${Number.isFinite(confidence) ? ` (${sure(confidence)})` : ""}.`;
+}
+
+// What a card says below the likeliest answer: the answer that the lower button gives, and its chance.
 // Where the audit tells no chances, the verdict and how sure it is; null: there is no chance to tell.
 function told(row) {
   const words = styleOf(kindOf(row)).short ?? kindOf(row);
+  if (isYourVerdict(row)) return [yoursInWords(row), null];
   if (!Number.isFinite(chanceOfYes(row))) return [words, scores.sureness[row]];
   if (!isJudged(row) || !canAccept(row)) return [words, chancesOf(row) || isWithoutLabel(row) ? null : scores.sureness[row]];
   if (verdict[row] === CONFLICT || (isWithoutLabel(row) && !isContrary(row))) return [words, null];
@@ -58,6 +84,7 @@ function told(row) {
 // After another decision the line keeps the audit's answer in sight.
 function toldOnCard(row) {
   const [words, chance] = told(row);
+  if (isYourVerdict(row)) return [words, chance];
   if (!isOverruled(row) || !canAccept(row)) return [isUnsure(row) && words !== UNSURE_NAME ? `${UNSURE_NAME}: ${words}` : words, chance];
   const [from, to] = likeliestChange(row);
   return [`audit: ${to ?? from}`, chanceOfYes(row)];
@@ -66,6 +93,7 @@ const toldInWords = (row) => { const [words, chance] = told(row); return Number.
 
 // What the panel says behind the verdict: what it means, unless another answer is likelier or the verdict is likelier wrong.
 function verdictInWords(row) {
+  if (isYourVerdict(row)) return "by your earlier decision";
   if (isContrary(row)) return codeOfYes[row] === KEEP ? "the given label is likelier" : "foreign is likelier";
   if (isUnsureClean[row]) return `label right only ${sure(scores.confidence[row])}`;
   const chances = chancesOf(row);

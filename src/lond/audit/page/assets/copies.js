@@ -59,8 +59,14 @@ function memberOf(rows, row) {
     }));
 }
 
+// Whether all images of a group, apart from those that are another picture, got a label by decisions.
+function isSettledAs(rows, code) {
+  const same = rows.filter((row) => !apart[row]);
+  return same.length > 0 && same.every((row) => decisions[row] > 0 && decisions[row] !== REJECT && finalLabel(row) === code);
+}
 // Gives all images of a group one label, without those on which a person decided one by one.
 function labelGroup(rows, code) {
+  if (isSettledAs(rows, code)) return say(`All are ${labelName(code)} already`);
   const isByHand = (row) => apart[row] > 0 || (decisions[row] > 0 && !withGroup[row]);
   const free = rows.filter((row) => !isByHand(row));
   const left = rows.length - free.length;
@@ -72,7 +78,7 @@ function labelGroup(rows, code) {
 
 function groupActions(rows) {
   const buttons = labelsIn(rows).length > 1 ? labelsIn(rows).map((code) => make("button", {
-    "data-all-are": code, text: `All are ${labelName(code, 30)}`, title: "Images that you decided on one by one stay as they are", onclick: () => labelGroup(rows, code),
+    "data-all-are": code, "aria-pressed": String(isSettledAs(rows, code)), text: `All are ${labelName(code, 30)}`, title: "Images that you decided on one by one stay as they are", onclick: () => labelGroup(rows, code),
   })) : [];
   const near = rows.filter((row) => !isExactCopy(row));
   if (near.length > 2) buttons.push(make("button", { "data-all-apart": "", text: "All are different", onclick: () => setApart(near, !isSplit(near), isSplit(near) ? "The same picture after all" : `${count(near.length, "image")} are different pictures`) }));

@@ -43,9 +43,9 @@ const decidedBefore = textsOf(columns.decided);
 const qualityNames = columns.quality.values;
 const qualityBits = numbersOf(columns.quality.bits);
 // Features of such pictures cannot be trusted, nor can a verdict that doubts their label, however sure it seems.
-const HARD_TO_SEE = ["dark", "bright", "blurred", "uniform"];
+const HARD_TO_SEE = ["dark", "bright", "blurred", "uniform", "seen in part"];
 const hardBits = qualityNames.reduce((bits, name, bit) => bits | (HARD_TO_SEE.includes(name) ? 1 << bit : 0), 0);
-const isHardToSee = (row) => ((qualityBits[row] & hardBits) > 0 || isSeenInPart(row)) && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
+const isHardToSee = (row) => (qualityBits[row] & hardBits) > 0 && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
 const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));
 const scores = {
   sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),
@@ -83,7 +83,8 @@ const UNREADABLE = verdictNames.indexOf("unreadable");
 const number = new Intl.NumberFormat("en-GB");
 const count = (value, one, many = `${one}s`) => `${number.format(value)} ${value === 1 ? one : many}`;
 const percent = (share, digits = 0) => (Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–");
-const figure = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
+const withMinus = (text) => text.replace("-", "−");
+const figure = (value) => (Number.isFinite(value) ? withMinus(String(Number(value.toPrecision(4)))) : "–");
 // Limits between verdicts; those of version 0.1 are no chances, and none is reached by rounding.
 const FOREIGN_FROM = summary.threshold ?? 0.65;
 const WRONG_FROM = summary.wrong_threshold ?? 0.45;

@@ -19,7 +19,7 @@ function toCsv(onlyDecided) {
     const confidence = scores.confidence[row];
     lines.push([
       textCell(idOf(row)), textCell(pathOf(row)), labelCell(given[row]), textCell(verdictOf(row)), labelCell(suggested[row]),
-      Number.isFinite(confidence) ? String(Number(confidence.toPrecision(6))) : "", CODES[decisions[row]], labelCell(finalLabel(row)),
+      Number.isFinite(confidence) ? String(Number(confidence.toPrecision(6))) : "", CODES[decisions[row]], onlyDecided && decisions[row] === REJECT ? "" : labelCell(finalLabel(row)),
       apart[row] ? "yes" : "",
     ].join(","));
   }
@@ -102,6 +102,20 @@ function importCsv(text) {
   return { found, faults };
 }
 
+// What "accept" says in a file: its own verdict and suggestion, which need not be those of this page.
+function valueOfAccept(row, cells, place) {
+  const word = (cells[place.verdict] || "").trim();
+  const label = undoNeutralise(cells[place.suggested_label] || "");
+  const isOurs = word === verdictOf(row) && (!label || label === printable(labels[suggested[row]] ?? ""));
+  if (!word || isOurs) return { code: ACCEPT, to: NONE };
+  if (word === "foreign") return { code: MARK_FOREIGN, to: NONE };
+  if (word === "clean") return { code: KEEP, to: NONE };
+  if (!label || word === "unreadable") return { code: ACCEPT, to: NONE };
+  const to = codeOfLabel(label);
+  if (to === given[row]) return { code: KEEP, to: NONE };
+  return !leaves(row) && to === proposedLabel(row) ? { code: ACCEPT, to: NONE } : { code: RELABEL, to };
+}
+
 function readLine(cells, place, rows, found, faults) {
   const word = (cells[place.decision] || "").trim().toLowerCase();
   const alone = (cells[place.not_a_copy] || "").trim().toLowerCase() === "yes" ? 1 : 0;
@@ -113,6 +127,7 @@ function readLine(cells, place, rows, found, faults) {
   if (row === NONE) faults.unknown += 1;
   else if (code < 0 || (code === RELABEL && !label)) faults.odd += 1;
   else if (!code) found.set(row, { alone });
+  else if (code === ACCEPT) found.set(row, { ...valueOfAccept(row, cells, place), alone });
   else found.set(row, { code, to: code === RELABEL ? codeOfLabel(label) : NONE, alone });
 }
 

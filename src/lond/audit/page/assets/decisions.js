@@ -31,9 +31,15 @@ function valueBefore(row) {
   const code = codeOfWord(decidedBefore(row));
   return code > 0 ? { code, to: code === RELABEL ? suggested[row] : NONE, alone: 0 } : null;
 }
+// What is shown of such an image is what the person said: chances of one or nothing, which no audit judged.
+const isYourVerdict = (row) => decidedBefore(row) !== "" && codeOfWord(decidedBefore(row)) !== REJECT;
+// How the image was judged when it was decided on: [verdict, suggested label, confidence]; undefined where that is not known.
+const judgedBefore = (row) => summary.second_look?.judged?.[idOf(row)];
+// Decisions of different words may leave the same label.
 const isKept = (row) => {
   const before = valueBefore(row);
-  return before !== null && decisions[row] === before.code && chosen[row] === before.to;
+  if (before === null || !decisions[row] || (before.code === REJECT) !== (decisions[row] === REJECT)) return false;
+  return labelAfter(row, before) === finalLabel(row);
 };
 const hasDecidedBefore = columns.decided.values.some((word) => word !== "");
 
@@ -78,15 +84,16 @@ function otherwise(rows) {
 
 const isDecided = (row) => decisions[row] > 0 || apart[row] > 0;
 
-// The label after the decisions; NONE where the image leaves the set.
-function finalLabel(row) {
-  switch (decisions[row]) {
+// The label after a decision; NONE where the image leaves the set.
+function labelAfter(row, { code, to }) {
+  switch (code) {
     case ACCEPT: return proposedLabel(row);
-    case RELABEL: return chosen[row];
+    case RELABEL: return to;
     case MARK_FOREIGN: return NONE;
     default: return verdict[row] === UNREADABLE ? NONE : given[row];
   }
 }
+const finalLabel = (row) => labelAfter(row, valueOf(row));
 
 function decisionText(row) {
   const parts = [];
@@ -104,7 +111,7 @@ function decisionText(row) {
 
 function put(row, { code, to, alone, grouped = 0 }) {
   const [before, wasKept] = [isDecided(row), isKept(row)];
-  decisions[row] = code;
+  decisions[row] = outcomeOf(row, code);
   chosen[row] = code === RELABEL ? to : NONE;
   apart[row] = alone;
   withGroup[row] = grouped;

@@ -48,7 +48,7 @@ function actionButtons(row) {
       onclick: () => decideRow(row, code),
     }, make("span", { class: text.length > (isBest && text.startsWith("→") ? 9 : 14) ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
   };
-  const offers = canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
+  const offers = hasSuggestion(row);
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
     button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : withArrow(effectOfYes(row)), ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
     button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
@@ -62,7 +62,7 @@ function decisionLine(row) {
 }
 
 const CHANCES = ["confidence", "foreign_score", "wrong_score"];
-const scoreText = (name, row) => (CHANCES.includes(name) && (name === "confidence" || hasChances(row)) ? sure(scores[name][row]) : figure(scores[name][row]));
+const scoreText = (name, row) => (isYourVerdict(row) && CHANCES.includes(name) ? "decided" : CHANCES.includes(name) && (name === "confidence" || hasChances(row)) ? sure(scores[name][row]) : figure(scores[name][row]));
 
 function scoreTable(row) {
   const body = make("tbody");
@@ -91,6 +91,7 @@ const CHANCE_NAMES = [["right", "Label right", "clean"], ["wrong", "Label wrong"
 
 // The three chances as one bar with their names; those of older audits as they are.
 function chanceParts(row) {
+  if (isYourVerdict(row)) return [make("p", { class: "small", id: "yours", text: `You decided on this image before it was judged again. ${earlierInWords(row)}` })];
   const chances = chancesOf(row);
   if (!chances) {
     const known = ["foreign_score", "wrong_score"].filter((name) => Number.isFinite(scores[name][row]));

@@ -10,6 +10,8 @@ let searchTimer = 0;
 let searchable = null;
 let pathRank = null;
 
+const holds = (row, words) => searchable[row].includes(words);
+
 function matches(row, words) {
   const isAsked = filter.verdicts.has(kinds[row]) || (filter.unsure && kinds[row] === UNSURE);
   if ((filter.verdicts.size || filter.unsure) && !isAsked) return false;
@@ -23,7 +25,7 @@ function matches(row, words) {
   if (filter.decision === "undecided" && isDecided(row)) return false;
   if (filter.decision === "decided" && !isDecided(row)) return false;
   if (CODES.indexOf(filter.decision) > 0 && CODES[outcomeOf(row, decisions[row])] !== filter.decision) return false;
-  return !words || searchable[row].includes(words);
+  return !words || holds(row, words);
 }
 
 function sortKeys() {
@@ -96,14 +98,34 @@ function activeFilters() {
   return parts.length ? `(${parts.join(", ")})` : "";
 }
 
-function refresh() {
-  clearTimeout(searchTimer);
-  searchTimer = 0;
-  filter.text = $("filter-text").value;
+// The words that are searched for; "" for none.
+function searchedFor() {
   const words = filter.text.trim().toLowerCase();
   if (words && !searchable) {
     searchable = Array.from({ length: N }, (_, row) => (pathOf === idOf ? idOf(row) : `${idOf(row)}\n${pathOf(row)}`).toLowerCase());
   }
+  return words;
+}
+
+// How many images have the words that are searched for, but are hidden by the other filters.
+function foundOutside() {
+  const words = searchedFor();
+  let outside = 0;
+  if (words) for (let row = 0; row < N; row += 1) outside += !state.passes[row] && holds(row, words) ? 1 : 0;
+  return outside;
+}
+
+function showFoundOutside() {
+  const outside = foundOutside();
+  $("show-outside").hidden = !outside;
+  $("show-outside").textContent = outside ? `${count(outside, "match", "matches")} outside the filters: show` : "Show";
+}
+
+function refresh() {
+  clearTimeout(searchTimer);
+  searchTimer = 0;
+  filter.text = $("filter-text").value;
+  const words = searchedFor();
   const found = [];
   for (let row = 0; row < N; row += 1) {
     state.passes[row] = matches(row, words) ? 1 : 0;
@@ -121,6 +143,7 @@ function refresh() {
   const which = active === ONLY_DOUBTS ? ": the doubts" : "";
   $("shown").textContent = found.length === N ? `All ${count(N, "image")}` : `${number.format(found.length)} of ${count(N, "image")}${which}`;
   $("open-bulk").disabled = !found.length;
+  showFoundOutside();
   keepView();
   emit("view");
 }
@@ -141,6 +164,8 @@ function takeChoices(kept) {
 // What an empty gallery should say.
 function emptyText() {
   if (!N) return "The table has no images.";
+  const words = searchedFor();
+  if (words) return foundOutside() ? "No image that the filters leave has this text in its id or path." : `No image has “${show(filter.text.trim(), 60)}” in its id or path.`;
   const only = filter.unsure ? [] : [...filter.verdicts];
   if (only.length === 1 && !kindCounts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
   if (only.length && only.every((code) => !kindCounts[code])) return "No image got one of these verdicts.";
@@ -183,7 +208,8 @@ function groupBy(group) {
   arrangement.group = group;
   $("group").value = group;
 }
-const showAll = () => setFilter({ ...NO_FILTER });
+// The text that is searched for is not one of the filters that hide what it finds.
+const showAll = () => setFilter({ ...NO_FILTER, text: filter.text });
 
 function reset() {
   sortBy(START_ARRANGEMENT.sort);
@@ -255,7 +281,8 @@ function setUpFilters() {
   $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
   $("order-word").append(term("Sort", "order"));
   $("reset").addEventListener("click", reset);
-  $("show-all").addEventListener("click", showAll);
+  $("show-all").addEventListener("click", () => { settleFilters(); showAll(); });
+  $("show-outside").addEventListener("click", showAll);
   const kept = keptView();
   setFilter(kept ? kept.filter : { ...START }, false);
   if (kept) takeChoices(kept);

@@ -5,8 +5,8 @@ const board = $("canvas");
 const GAP = 10;
 const HEADING = 44;
 // Heights of what stands below a picture; on narrow cards words wrap to further lines.
-const CAPTION = 78;
-const TALL_CAPTION = 122;
+const CAPTION = 88;
+const TALL_CAPTION = 138;
 const NARROW_CARD = 160;
 // What messages at the bottom of the window cover; the current image stays above it.
 const MESSAGE = 64;
@@ -102,7 +102,7 @@ function tileLabel(row) {
   const [from, to] = likeliestChange(row);
   const parts = [fileName(row), kindInWords(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
   if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
-  parts.push(...[toldInWords(row), strengthInWords(row)].filter(Boolean));
+  parts.push(...(isYourVerdict(row) ? [yoursInWords(row)] : [toldInWords(row), strengthInWords(row)].filter(Boolean)));
   parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
   return parts.join(", ");
@@ -141,7 +141,7 @@ function captionLines(row) {
 
 function tipOf(row) {
   const [from, to] = change(row);
-  const chances = isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
+  const chances = isYourVerdict(row) ? [yoursInWords(row), earlierInWords(row)] : isJudged(row) ? chancesInWords(row) : [toldInWords(row), strengthInWords(row)];
   return [to ? `${from} → ${to}` : from, kindInWords(row), ...chances, whyCalled(row), isMostlyUnseen(row) ? CENTRE_ONLY : "", qualityOf(row).join(", ")].filter(Boolean).join("\n");
 }
 
@@ -211,12 +211,19 @@ function rebuildGallery() {
   if (state.tab !== "review") return;
   measure();
   $("gallery-empty").hidden = state.view.length > 0;
-  $("gallery-empty").replaceChildren(make("p", { text: emptyText() }),
-    make("button", { text: "Show all images", onclick: showAll }));
+  $("gallery-empty").replaceChildren(make("p", { text: emptyText() }), emptyButton());
   renderGallery();
   // Without a current tile in the list, the first one is where the Tab key enters.
   if (!document.querySelector('.tile .main[tabindex="0"]') && tiles.size) tiles.values().next().value.firstChild.tabIndex = 0;
   if (focused) focusCurrent();
+}
+
+// The way out of an empty list.
+function emptyButton() {
+  const outside = foundOutside();
+  if (outside) return make("button", { text: outside === 1 ? "Show the match outside the filters" : `Show ${number.format(outside)} matches outside the filters`, onclick: showAll });
+  if (searchedFor()) return make("button", { text: "Clear the search", onclick: () => setFilter({ text: "" }) });
+  return make("button", { text: "Show all images", onclick: showAll });
 }
 
 function focusCurrent() {
@@ -255,6 +262,17 @@ function moveBy(places) {
   select(state.view[next], { focus: state.tab === "review" && inGallery });
 }
 
+// From the current image on, and from the top of the list again.
+function goToUndecided() {
+  settleFilters();
+  const from = state.current === NONE ? 0 : placeOfRow[state.current] + 1;
+  const isOpen = (row) => !isDecided(row);
+  const next = state.view.subarray(from).find(isOpen) ?? state.view.subarray(0, from).find(isOpen) ?? NONE;
+  if (next === NONE) return say("Every image of this list is decided");
+  if (next === state.current) return say("No other image of this list is undecided");
+  return goOnTo(next);
+}
+
 function moveLine(direction) {
   const at = state.current === NONE ? NONE : placeOfRow[state.current];
   if (at === NONE) return moveBy(1);
@@ -276,18 +294,28 @@ function moveLine(direction) {
 const DONE_TEXT = ["Decision taken back", "Accepted", "Not sure", "Relabelled", "Marked foreign", "Label kept"];
 const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "Skip: the image stays as it is, and teaches nothing when the set is judged again", "", "It belongs to no class: leave it out", "The given label is right, and counts as truth when the set is judged again"];
 
-function decideRow(row, code, label = NONE) {
+const placeAfter = (row) => (placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE);
+function goOnTo(next) {
+  const inGallery = gallery.contains(document.activeElement) || document.activeElement === document.body;
+  select(next, { focus: state.tab === "review" && inGallery });
+}
+
+// Takes the suggestion, unless there is none but the given label or foreign, which have keys of their own.
+function takeSuggestion(row) {
+  if (hasSuggestion(row)) return decideRow(row, ACCEPT);
+  return say(`There is no suggestion for ${fileName(row)}; A takes the likeliest answer`);
+}
+
+function decideRow(row, asked, label = NONE) {
+  const code = outcomeOf(row, asked);
   settleFilters();
   if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
   if (code === KEEP && given[row] === NONE) return say("There is no label to keep: choose one");
-  const stays = code === REJECT || code === KEEP || (code === ACCEPT && verdict[row] === CLEAN);
+  const stays = code === REJECT || code === KEEP;
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
-  const next = placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE;
+  const next = placeAfter(row);
   decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
-  if (code && $("move-on").checked && next !== NONE && state.current === row) {
-    const inGallery = gallery.contains(document.activeElement) || document.activeElement === document.body;
-    select(next, { focus: state.tab === "review" && inGallery });
-  }
+  if (code && $("move-on").checked && next !== NONE && state.current === row) goOnTo(next);
   return undefined;
 }
 

@@ -24,8 +24,9 @@ const QUALITY_WORDS = {
   bright: "Even its darkest parts are much brighter than usual in this set.",
   blurred: "Far fewer fine details than usual in this set.",
   uniform: "Hardly anything but one colour.",
+  "seen in part": "So long that the centre square, by which it was judged, leaves out a third of it or more.",
   "odd size": "Far larger or smaller than the other files of the set.",
-  "odd shape": "Far wider or taller than the other images of the set.",
+  "odd shape": "Far wider or taller than the other images of the set. Pictures seen in part are not listed here again.",
   animated: "Holds several pictures; only the first one was looked at.",
   grey: "Has no colour, in a set of colour images.",
 };

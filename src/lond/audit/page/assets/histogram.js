@@ -2,10 +2,13 @@
 
 const BINS = 56;
 
-// Ends of the axis, without the few farthest values but with the threshold.
-function axisOf(known, threshold) {
+// Whether a score is a chance, so that its axis goes from 0 to 1.
+const isChance = (score) => score === "foreign_score" && scores.p_value.every(Number.isNaN);
+
+// Ends of the axis: 0 and 1 of a chance, else without the few farthest values but with the threshold.
+function axisOf(known, threshold, score) {
   const at = (share) => known[Math.min(known.length - 1, Math.floor(share * known.length))];
-  let [low, high] = [at(0.001), at(0.999)];
+  let [low, high] = isChance(score) ? [0, 1] : [at(0.001), at(0.999)];
   if (Number.isFinite(threshold)) [low, high] = [Math.min(low, threshold), Math.max(high, threshold)];
   if (low === high) [low, high] = [low - 0.5, high + 0.5];
   return { low, high, isCut: known[0] < low || known[known.length - 1] > high, place: (value) => (value - low) / (high - low) };
@@ -26,7 +29,7 @@ function ticksOf({ low, high }) {
 const binOf = (value, { low, high }) => Math.min(BINS - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * BINS)));
 
 function endsOfBin({ bin, low, high }) {
-  const edge = (at) => String(twoDigits(low + ((high - low) * at) / BINS)).replace("-", "−");
+  const edge = (at) => withMinus(String(twoDigits(low + ((high - low) * at) / BINS)));
   if (bin === 0) return `below ${edge(1)}`;
   return bin === BINS - 1 ? `from ${edge(bin)} on` : `${edge(bin)} to ${edge(bin + 1)}`;
 }
@@ -79,7 +82,7 @@ function barsOf(code, score, axis, { bins, values }, thresholdAt) {
 
 function axisLine(axis, threshold) {
   const put = (value, text, name) => {
-    const node = make("span", { class: name, text: String(text).replace("-", "−") });
+    const node = make("span", { class: name, text: withMinus(String(text)) });
     node.style.left = `${100 * axis.place(value)}%`;
     return node;
   };
@@ -95,7 +98,7 @@ function histogram(score, lead, threshold = NaN) {
   const values = scores[score];
   const known = Float64Array.from(values.filter(Number.isFinite)).sort();
   if (!known.length) return null;
-  const axis = axisOf(known, threshold);
+  const axis = axisOf(known, threshold, score);
   const chart = make("div", { class: "histogram" });
   const lines = binned(values, axis);
   for (const code of verdictsInOrder) if (lines[code].values.length) chart.append(...barsOf(code, score, axis, lines[code], axis.place(threshold)));

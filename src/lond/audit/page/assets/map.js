@@ -61,7 +61,7 @@ function mapExplanation() {
   const { space = "the audit's features", kind = "" } = summary.map && typeof summary.map === "object" ? summary.map : {};
   const how = { tsne: "Distances between far groups mean little (t-SNE).", pca: "It shows the two directions in which the images differ most (principal components)." }[kind] || "";
   return make("div", { class: "hint" },
-    make("p", { text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out." }),
+    make("p", { text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out. Points that nearly coincide are moved apart a little." }),
     make("p", { text: `Each point is an image. Images lie close together where ${show(space, 80)} are alike; the labels play no part. A point amid another class may have a wrong label, a point far from all classes may be foreign. ${how}` }));
 }
 

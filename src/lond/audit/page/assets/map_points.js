@@ -13,9 +13,59 @@ const ROOM = { left: 20, right: 68, top: 20, bottom: 20 };
 
 const cellOf = (value) => Math.min(GRID - 1, Math.max(0, Math.floor(value * GRID)));
 
+// Images that nearly coincide are moved apart, about as far as their marks are wide on the whole map, so that each can be
+// seen and pointed at.
+const APART = Math.min(0.025, 0.5 / Math.sqrt(N + 1));
+const STEPS_APART = 30;
+const MOST_SPREAD = 5000;
+
+function spreadPoints(placed) {
+  if (placed.length > MOST_SPREAD) return;
+  const key = (x, y) => Math.floor(x / APART) * 65536 + Math.floor(y / APART);
+  for (let step = 0; step < STEPS_APART; step += 1) {
+    const near = new Map();
+    for (const row of placed) {
+      const place = key(points[2 * row], points[2 * row + 1]);
+      if (!near.has(place)) near.set(place, []);
+      near.get(place).push(row);
+    }
+    if (!pushApart(placed, near, key)) return;
+  }
+}
+
+// One step; false if none was too close.
+function pushApart(placed, near, key) {
+  let moved = false;
+  for (const row of placed) {
+    for (let dx = -1; dx <= 1; dx += 1) {
+      for (let dy = -1; dy <= 1; dy += 1) {
+        for (const other of near.get(key(points[2 * row] + dx * APART, points[2 * row + 1] + dy * APART)) || []) {
+          if (other > row && pushPair(row, other)) moved = true;
+        }
+      }
+    }
+  }
+  return moved;
+}
+
+// Moves two images apart along their line; where they coincide, in a direction of their own.
+function pushPair(row, other) {
+  let [x, y] = [points[2 * other] - points[2 * row], points[2 * other + 1] - points[2 * row + 1]];
+  const distance = Math.hypot(x, y);
+  if (distance >= 0.98 * APART) return false;
+  if (distance < 1e-6) [x, y] = [Math.cos(2.4 * other), Math.sin(2.4 * other)];
+  const push = (APART - distance) / 2 / Math.hypot(x, y);
+  points[2 * row] -= push * x;
+  points[2 * row + 1] -= push * y;
+  points[2 * other] += push * x;
+  points[2 * other + 1] += push * y;
+  return true;
+}
+
 function fillGrid() {
   const placed = [];
   for (let row = 0; row < N; row += 1) if (Number.isFinite(points[2 * row])) placed.push(row);
+  spreadPoints(placed);
   const cell = (row) => cellOf(points[2 * row + 1]) * GRID + cellOf(points[2 * row]);
   for (const row of placed) cells.starts[cell(row) + 1] += 1;
   for (let at = 0; at < GRID * GRID; at += 1) cells.starts[at + 1] += cells.starts[at];

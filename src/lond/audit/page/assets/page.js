@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  K  ←  →", "next and previous image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
+  ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
@@ -82,10 +82,17 @@ function showProgress() {
 }
 
 const goTo = (step) => { if (step?.rows.length === 1 && placeOfRow[step.rows[0]] !== NONE) select(step.rows[0], { focus: gallery.contains(document.activeElement) }); };
+// Done again, a decision moves on as it did at first.
+function goOnAfter(step) {
+  goTo(step);
+  if (step?.rows.length !== 1 || !step.after[0].code || !$("move-on").checked) return;
+  const next = placeAfter(step.rows[0]);
+  if (next !== NONE) goOnTo(next);
+}
 
 const ACTIONS = {
-  j: () => moveBy(1), k: () => moveBy(-1),
-  a: () => (selectedCount ? decideSelected(ACCEPT) : onCurrent((row) => decideRow(row, codeOfYes[row]))), s: () => (selectedCount ? decideSelected(ACCEPT, NONE, { asSuggested: true }) : onCurrent((row) => decideRow(row, ACCEPT))), r: () => decideBoth(REJECT), g: () => decideBoth(KEEP), f: () => decideBoth(MARK_FOREIGN),
+  j: () => moveBy(1), k: () => moveBy(-1), n: goToUndecided,
+  a: () => (selectedCount ? decideSelected(ACCEPT) : onCurrent((row) => decideRow(row, codeOfYes[row]))), s: () => (selectedCount ? decideSelected(ACCEPT, NONE, { asSuggested: true }) : onCurrent(takeSuggestion)), r: () => decideBoth(REJECT), g: () => decideBoth(KEEP), f: () => decideBoth(MARK_FOREIGN),
   c: () => (selectedCount ? decideSelected(0) : onCurrent((row) => decisions[row] && decideRow(row, 0))),
   l: () => (selectedCount ? $("relabel-selected").focus() : onCurrent(() => { detail.classList.add("open"); $("relabel").focus(); })),
   x: () => onCurrent(toggleSelected),
@@ -104,7 +111,7 @@ function onKey(event) {
   if ((event.ctrlKey || event.metaKey) && !event.altKey && !typing) {
     const key = event.key.toLowerCase();
     if (key === "a" && isWorking()) { event.preventDefault(); selectShown(); }
-    if (key === "z" || key === "y") { event.preventDefault(); goTo(key === "y" || event.shiftKey ? redo() : undo()); }
+    if (key === "z" || key === "y") { event.preventDefault(); if (key === "y" || event.shiftKey) goOnAfter(redo()); else goTo(undo()); }
     return;
   }
   if (event.key === "Escape" && detail.classList.contains("open")) { closeDetail(); return; }
@@ -118,7 +125,8 @@ const isWorking = () => state.tab === "review" || state.tab === "map";
 
 function runKey(event) {
   const working = isWorking();
-  const inGallery = state.tab === "review" && (gallery.contains(event.target) || event.target === document.body);
+  // Tabs, bars of tools and the panel keep their arrow keys; after a click on a filter, they move in the list.
+  const inGallery = state.tab === "review" && !event.target.closest?.('[role="tablist"], [role="toolbar"], .actions, #detail');
   if (inGallery && GALLERY_KEYS[event.key]) {
     if (event.shiftKey && anchor === NONE) anchor = state.current;
     GALLERY_KEYS[event.key]();
@@ -130,7 +138,7 @@ function runKey(event) {
   const key = event.key.toLowerCase();
   if (event.key === "?") { $("help").showModal(); return true; }
   if (event.key === "/") { if (!working) openTab("review"); $("filters").open = true; $("filter-text").focus(); return true; }
-  if (key === "u") { goTo(event.shiftKey ? redo() : undo()); return true; }
+  if (key === "u") { if (event.shiftKey) goOnAfter(redo()); else goTo(undo()); return true; }
   if (working && ACTIONS[key]) { ACTIONS[key](); return true; }
   return false;
 }
@@ -160,7 +168,7 @@ function describeBulk() {
   $("bulk-text").textContent = rows.length
     ? `${count(rows.length, "suggestion")} will be accepted: ${tally.map(([code, n]) => `${number.format(n)} ${kindNames[code]}${code === FOREIGN ? highestP(rows) : ""}`).join(", ")}. ${others && `Of them ${others}. `}One undo takes all back.`
     : `No ${hard ? "other " : ""}undecided image reaches this value.`;
-  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred, uniform, or long and judged by the centre square. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
+  if (hard && !$("bulk-hard").checked) $("bulk-text").textContent += ` Left out: ${count(hard, "image")} called mislabelled or foreign but dark, bright, blurred, uniform or seen in part. The network may have seen too little of ${hard === 1 ? "it" : "them"}, so look at ${hard === 1 ? "it" : "them"} first.`;
   $("bulk-accept").disabled = !rows.length;
   $("bulk-accept").textContent = rows.length ? `Accept ${number.format(rows.length)}` : "Accept";
 }
@@ -255,7 +263,8 @@ function start() {
   showProgress();
   on("decided", showProgress);
   $("undo").addEventListener("click", () => goTo(undo()));
-  $("redo").addEventListener("click", () => goTo(redo()));
+  $("redo").addEventListener("click", () => goOnAfter(redo()));
+  $("next-undecided").addEventListener("click", goToUndecided);
   $("toast-undo").addEventListener("click", () => goTo(undo()));
   document.addEventListener("keydown", onKey);
   const asked = location.hash.slice(1);

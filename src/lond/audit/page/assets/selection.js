@@ -15,6 +15,8 @@ function mark(row, isIn) {
 function clearSelection() {
   selected.fill(0);
   selectedCount = 0;
+  // The next range begins where the person is, not where the last one did.
+  anchor = state.current;
   emit("selected");
 }
 
@@ -39,13 +41,22 @@ function selectShown() {
   emit("selected");
 }
 
+// What an image must have for a decision.
+const NEEDED = {
+  [ACCEPT]: [(row) => canAccept(row), "a suggestion to accept"],
+  [KEEP]: [(row) => given[row] !== NONE, "a label to keep"],
+  0: [(row) => decisions[row], "a decision to take back"],
+};
+
 // Accepting takes the likeliest answer of each image, or its suggestion all the same.
 function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   settleFilters();
   const rows = selectedRows();
-  const able = code === ACCEPT ? rows.filter(canAccept) : code ? rows : rows.filter((row) => decisions[row]);
-  if (!able.length) return say(code ? "None of these images has a suggestion to accept" : "None of these images has a decision to take back");
-  const without = code === ACCEPT && able.length < rows.length ? `; ${count(rows.length - able.length, "image")} without a suggestion stay undecided` : "";
+  const [isAble, lacking] = NEEDED[code] ?? [() => true, ""];
+  const able = rows.filter(code === ACCEPT && asSuggested ? hasSuggestion : isAble);
+  if (!able.length) return say(`None of these images has ${lacking}`);
+  const rest = rows.length - able.length;
+  const without = code && rest ? `; ${count(rest, "image")} without ${lacking} ${rest === 1 ? "stays as it is" : "stay as they are"}` : "";
   const next = rowAfter(able, code);
   const focus = state.tab === "review" && !detail.contains(document.activeElement);
   clearSelection();
