@@ -186,7 +186,7 @@ def test_the_command_line_names_what_it_skipped(folder: Path, tmp_path: Path, lo
     assert "Traceback" not in error
     shown = [name for name in (*awkward.UNREADABLE, *awkward.LEFT_OUT) if f"{name}: " in out]
     assert len(shown) >= 10
-    assert "7 file(s) or folder(s) were left out" in out
+    assert "7 files or folders were left out" in out
     assert "unreadable" in out
     summary = json.loads((tmp_path / "audit" / "summary.json").read_text(encoding="utf-8"))
     assert {problem["id"] for problem in summary["problems"]} == {*awkward.UNREADABLE, *awkward.LEFT_OUT}

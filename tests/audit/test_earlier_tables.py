@@ -8,7 +8,7 @@ from audit.result_samples import make_audit
 
 from lond.audit import Audit
 from lond.audit.correct.apply import plan_corrections
-from lond.audit.earlier_tables import keeping_earlier, kept_tables
+from lond.audit.earlier_tables import keeping_earlier, kept_tables, told_kept
 from lond.audit.saved import table_of
 from lond.audit.table import read_audit
 
@@ -35,7 +35,18 @@ def test_only_a_table_that_differs_is_kept(found: Audit, tmp_path: Path) -> None
     assert (tmp_path / "earlier" / "1" / "audit.csv").read_bytes() == first
     assert read_audit(table_of(tmp_path / "earlier" / "2")).decided[0] == "keep"
     assert (tmp_path / "earlier" / "2" / "summary.json").is_file()
+    assert "<html" in (tmp_path / "earlier" / "1" / "audit.html").read_text(encoding="utf-8")
+    assert "with its page" in told_kept(tmp_path / "earlier" / "1")
     assert len(plan_corrections(read_audit(table_of(tmp_path / "earlier" / "1")))) == len(found)
+
+
+def test_a_large_page_is_not_kept(found: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lond.audit.earlier_tables.LARGE", 1_000)
+    found.save(tmp_path)
+    decided(found, "keep").save(tmp_path)
+    (kept,) = kept_tables(tmp_path)
+    assert (kept / "audit.csv").is_file() and not (kept / "audit.html").exists()
+    assert "without a page: there was none, or one above 0 MB" in told_kept(kept)
 
 
 def test_a_table_in_parts_is_kept_as_well(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,8 +37,8 @@ class _Samples(SimpleNamespace):
         return len(self.pixels)
 
 
-def facts(pixels: Any = None, whole: bool = False, measures: Any = None) -> Any:
-    return SimpleNamespace(samples=_Samples(pixels=pixels), whole=whole, measures=measures)
+def facts(pixels: Any = None, whole: bool = False, limit: float = math.inf, measures: Any = None) -> Any:
+    return SimpleNamespace(samples=_Samples(pixels=pixels), whole=whole, squares_beyond=limit, measures=measures)
 
 
 def beside(judged: bool = False, share: float = 0.0) -> Any:
@@ -65,8 +66,8 @@ def test_what_became_of_given_probabilities(judged: bool, share: float, words: s
 
 
 def test_a_second_look_names_its_model_if_one_is_trained() -> None:
-    look: Any = SimpleNamespace(decided=5, taught=3, key="k")
-    facts = {"decided": 5, "taught": 3, "key": "k"}
+    look: Any = SimpleNamespace(decided=5, taught=3, key="k", judged={"a.png": ("mislabelled", "dog", 0.6)})
+    facts = {"decided": 5, "taught": 3, "key": "k", "judged": {"a.png": ["mislabelled", "dog", 0.6]}}
     assert second_look_facts(look, None) == facts | {"model": ""}
     assert second_look_facts(look, Path("heads/second-look-k")) == facts | {"model": "second-look-k/model"}
 
@@ -83,6 +84,7 @@ def test_only_pictures_of_files_lose_their_ends() -> None:
     for pixels in (files, SubsetPixels(files, torch.tensor([0]))):
         assert seen_part(facts(pixels), "", None) == "centre square"
         assert seen_part(facts(pixels, whole=True), "", None) == "whole, padded"
+        assert seen_part(facts(pixels, limit=2), "", None) == "centre square, of long pictures three squares"
     assert seen_part(facts(inside), "", beside()) == seen_part(facts(inside, whole=True), "", None) == "whole"
     assert seen_part(facts(files), None, None) == seen_part(facts(files), "", beside(judged=True)) == ""
 
@@ -95,6 +97,8 @@ def test_long_pictures_of_files_are_seen_in_part_unless_they_are_seen_whole() ->
     for other in (facts(files, whole=True, measures=measures), facts(files)):
         assert not seen_in_part(other, "").any()
     assert not seen_in_part(facts(files, measures=measures), None).any()
+    measures[:, :2] = [(201, 100), (200, 100), (100, 450), (451, 100)]
+    assert seen_in_part(facts(files, limit=2, measures=measures), "").tolist() == [False, True, False, True]
 
 
 @pytest.mark.parametrize(("long", "told"), [(2, True), (1, False), (0, False)])
@@ -107,4 +111,6 @@ def test_many_long_pictures_are_worth_a_hint(long: int, told: bool) -> None:
 def test_decisions_on_long_pictures_are_counted() -> None:
     look: Any = SimpleNamespace(words=("keep", "foreign", *[""] * 30))
     (note,) = shape_notes(np.array([True, False, True] + [False] * 29), look)
-    assert note.startswith("1 decision(s) on such long pictures")
+    assert note.startswith(
+        "1 decision on pictures with one side more than 1.5 times the other holds for these pictures "
+    )

@@ -60,7 +60,7 @@ def test_it_says_what_was_found(found: Audit) -> None:
         "most wrong labels: truck 18.8 %",
         "Two classes have fewer than 50 images",
         "cat/broken.png: the file ends too early",
-        "1 image(s) are in the test set as well",
+        "1 image is in the test set as well",
         f"the {PICTURES} surest of {found.counts['foreign']}",
     ):
         assert part in text

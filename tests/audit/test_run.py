@@ -16,7 +16,7 @@ from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from PIL import Image
 
 import lond.frozen.read
-from lond.audit.how_made import BEYOND_TABLE
+from lond.audit.how_made import BEYOND_TABLE, LONG_IN_SQUARES
 from lond.audit.result import Audit
 from lond.audit.run import audit
 from lond.audit.settings import AuditSettings
@@ -106,7 +106,7 @@ def test_foreign_scores_are_larger_for_foreign_images(found: Audit) -> None:
 
 
 def test_the_summary_counts_what_the_table_says(found: Audit) -> None:
-    assert found.summary["images"] == len(found.table) and found.summary["seen"] == "centre square"
+    assert found.summary["images"] == len(found.table) and found.summary["seen"] == LONG_IN_SQUARES
     assert found.summary["counts"] == dict(Counter(found.table.verdict))
     rates = found.summary["rates"]
     assert rates["wrong"]["low"] <= rates["wrong"]["estimate"] <= rates["wrong"]["high"]
@@ -178,7 +178,7 @@ def test_tiny_classes_and_missing_labels_are_noted(tmp_path: Path) -> None:
     for extra in sorted((tmp_path / "red").glob("*.png"))[5:]:
         extra.unlink()
     notes = " ".join(run(tmp_path).summary["notes"])
-    assert "class 'red' has only 5 image(s)" in notes
+    assert "class 'red' has only 5 images" in notes
 
 
 def test_nothing_to_compare_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from lond.audit.saved import (
     advice_after,
     check_second_look,
     kept_decisions,
+    next_commands,
     picture_of_file,
     read_page,
     read_summary,
@@ -106,8 +107,11 @@ def test_a_second_look_is_not_overwritten_by_a_first_one(tmp_path: Path) -> None
 
 
 def test_decisions_that_an_audit_took_in_are_not_asked_for_again() -> None:
-    assert advice_after("audit", 0).startswith("decide on the page, then: lond apply audit --decisions decisions.csv")
+    told = advice_after("audit", 0, "nowhere").splitlines()
+    assert [line.split(":  ")[-1].strip() for line in told[1:]] == list(next_commands("audit"))
+    assert "again" in told[1] and "corrected set" in told[2]
+    assert advice_after("audit", 1).startswith("your decision is in this audit; next: ")
     assert advice_after("my audit", 47) == (
-        "your 47 decision(s) are in this audit; next: lond apply 'my audit' --out corrected --write "
+        "your 47 decisions are in this audit; next: lond apply 'my audit' --out corrected --write "
         "(add --decisions decisions.csv for new ones)"
     )

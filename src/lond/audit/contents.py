@@ -13,9 +13,14 @@ from PIL import Image
 from lond.audit.page.columns import sureness
 from lond.audit.page.style import RATES, read_rate
 from lond.audit.table import AuditTable
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 from lond.types import Verdict
 from lond.webpage.style import VERDICT_STYLES, shown
+
+
+def told_leaks(count: int) -> str:
+    """Return in words how many images are in the test set as well."""
+    return f"{counted(count, 'image')} {'is' if count == 1 else 'are'} in the test set as well"
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lond.audit.saved import SUMMARY, table_of
+from lond.audit.saved import PAGE, SUMMARY, table_of
 
 EARLIER = "earlier"
 """Folder, within that of an audit, of the tables that were there before: ``earlier/1`` is the oldest."""
+
+
+LARGE = 20_000_000
+"""Bytes of a page beyond which it is not kept."""
 
 
 def kept_tables(folder: Path) -> list[Path]:
@@ -21,7 +25,10 @@ def kept_tables(folder: Path) -> list[Path]:
 
 @contextmanager
 def keeping_earlier(folder: Path) -> Iterator[None]:
-    """Keep table and summary of the audit in a folder while another is written, and for good if that differs."""
+    """Keep table, summary and page of the audit in a folder while another is written, and for good if that differs.
+
+    A page of more than ``LARGE`` bytes is not kept.
+    """
     table = table_of(folder)
     if table == folder:
         yield
@@ -29,7 +36,9 @@ def keeping_earlier(folder: Path) -> Iterator[None]:
     before = kept_tables(folder)
     kept = folder / EARLIER / str(int(before[-1].name) + 1 if before else 1)
     kept.mkdir(parents=True)
-    for path in (table, folder / SUMMARY):
+    page = folder / PAGE
+    pages = (page,) if page.is_file() and page.stat().st_size <= LARGE else ()
+    for path in (table, folder / SUMMARY, *pages):
         if path.is_dir():
             shutil.copytree(path, kept / path.name)
         elif path.is_file():
@@ -39,6 +48,13 @@ def keeping_earlier(folder: Path) -> Iterator[None]:
         shutil.rmtree(kept)
         if not before:
             kept.parent.rmdir()
+
+
+def told_kept(kept: Path) -> str:
+    """Return in a line where an earlier table is, and whether its page is there, too."""
+    limit = f"{LARGE / 1e6:.0f} MB"
+    page = "with its page" if (kept / PAGE).is_file() else f"without a page: there was none, or one above {limit}"
+    return f"earlier table: {kept} (what this folder held before, {page}; the new table differs)"
 
 
 def _contents(table: Path) -> dict[str, bytes]:

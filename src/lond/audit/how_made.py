@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.crossfit.beside import Beside
 from lond.data.squares import SquarePixels
-from lond.frozen.pictures import base_of
+from lond.errors import counted
+from lond.frozen.pictures import ALONG, base_of
 from lond.frozen.read import ImageFacts
 from lond.layout_map import used_kind
 
 CENTRE, PADDED, SQUEEZED = "centre square", "whole, padded", "whole"
+LONG_IN_SQUARES = "centre square, of long pictures three squares"
 """Which part of a picture the network saw, in the summary."""
 
 LONG = 1.5
@@ -47,9 +50,13 @@ def learning_notes(learned: Learned) -> list[str]:
 
 
 def second_look_facts(look: SecondLook, folder: Path | None) -> dict[str, Any]:
-    """Return how many images were decided and how many of these taught, and by which key files and model are found."""
+    """Return how many images were decided and how many of these taught, by which key files and model are found.
+
+    ``judged`` tells how the decided images were judged before.
+    """
     model = "" if folder is None else f"{folder.name}/{MODEL}"
-    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model}
+    judged = {name: list(told) for name, told in look.judged.items()}
+    return {"decided": look.decided, "taught": look.taught, "key": look.key, "model": model, "judged": judged}
 
 
 def told_probabilities(beside: Beside) -> str:
@@ -78,7 +85,7 @@ def map_facts(settings: AuditSettings, cache: str | None) -> dict[str, str]:
 
 
 def seen_part(facts: ImageFacts, cache: str | None, beside: Beside | None) -> str:
-    """Return which part of a picture the network saw: ``CENTRE``, ``PADDED``, or ``SQUEEZED`` if it came as an array.
+    """Return which part of a picture the network saw: ``SQUEEZED`` if it came as an array, else one of the others.
 
     "" if that is unknown, because the images are judged by features or probabilities of the user's own; ``cache`` is
     None for such features.
@@ -87,15 +94,19 @@ def seen_part(facts: ImageFacts, cache: str | None, beside: Beside | None) -> st
         return ""
     if not isinstance(base_of(facts.samples.pixels)[0], SquarePixels):
         return SQUEEZED
-    return PADDED if facts.whole else CENTRE
+    if facts.whole:
+        return PADDED
+    return CENTRE if facts.squares_beyond == math.inf else LONG_IN_SQUARES
 
 
 def seen_in_part(facts: ImageFacts, cache: str | None) -> NDArray[np.bool_]:
     """Return of which pictures ``(N,)`` the frozen network saw so little that their features say little of them."""
-    if cache is None or facts.measures is None or seen_part(facts, cache, None) != CENTRE:
+    if cache is None or facts.measures is None or seen_part(facts, cache, None) not in (CENTRE, LONG_IN_SQUARES):
         return np.zeros(len(facts.samples), dtype=bool)
-    sides = np.sort(facts.measures[:, :2], axis=1)
-    return np.asarray(sides[:, 1] > LONG * sides[:, 0])
+    short, long = np.sort(facts.measures[:, :2], axis=1).T
+    # An unreadable picture has no sides.
+    squares = np.where(long > facts.squares_beyond * short.clip(min=1), len(ALONG), 1)
+    return np.asarray(long > LONG * squares * short)
 
 
 def shape_notes(long: NDArray[np.bool_], look: SecondLook | None) -> list[str]:
@@ -103,13 +114,14 @@ def shape_notes(long: NDArray[np.bool_], look: SecondLook | None) -> list[str]:
     notes = []
     if long.any() and long.mean() > MANY_LONG:
         notes.append(
-            f"{100 * long.mean():.0f} % of the pictures have one side more than {LONG} times the other, and are judged "
-            "by their centre square; to judge whole pictures, use --whole and another --out"
+            f"{100 * long.mean():.0f} % of the pictures have one side more than {LONG} times the other, and were seen "
+            "in part; to judge whole pictures, use --whole and another --out"
         )
     decided = 0 if look is None else int((long & np.array([bool(word) for word in look.words])).sum())
     if decided:
         notes.append(
-            f"{decided} decision(s) on such long pictures hold for these only: what the network did not see cannot "
+            f"{counted(decided, 'decision')} on pictures with one side more than {LONG} times the other "
+            f"{'holds' if decided == 1 else 'hold'} for these pictures only: what the network did not see cannot "
             "correct how it judges others"
         )
     return notes

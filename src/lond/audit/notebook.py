@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 
-from lond.audit.contents import AuditContents
+from lond.audit.contents import AuditContents, told_leaks
 from lond.audit.page.style import RATES, Rate, caption, class_rates, read_rate
 from lond.types import Verdict
 from lond.webpage.parts import asset, data_uri, safe_text
@@ -119,7 +119,7 @@ def _notes(found: AuditContents) -> str:
     notes += [f"{entry.get('id', '')}: {entry.get('reason', '')}" for entry in summary.get("problems") or ()]
     leaks = len(summary.get("leaks") or ())
     if leaks:
-        notes.insert(0, f"{leaks:,} image(s) are in the test set as well")
+        notes.insert(0, told_leaks(leaks))
     if not notes:
         return ""
     listed = "".join(f"<li>{safe_text(note, 200)}</li>" for note in notes[:NOTES])

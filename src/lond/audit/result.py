@@ -16,6 +16,7 @@ from lond.audit.page.style import class_rates
 from lond.audit.page.write import ReviewPage
 from lond.audit.places import address_of_pictures, folder_of_source
 from lond.audit.saved import (
+    PAGE,
     PARQUET,
     PARTS,
     SUMMARY,
@@ -37,7 +38,6 @@ from lond.webpage.style import shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE = "audit.html"
 PARTS_FROM = 200_000
 """Images of a table beyond which it is written in parts."""
 

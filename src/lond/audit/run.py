@@ -111,7 +111,10 @@ def audit(
     """
     settings = settings or AuditSettings(usual_extractor(folder, whole=whole))
     if whole is not None:
-        settings = replace(settings, extractor=replace(settings.extractor, whole=whole))
+        settings = replace(settings, extractor=settings.extractor.showing(whole))
+    if settings.train != "heads":
+        # The network that is trained sees centre squares only, and so must the one that finds neighbours.
+        settings = replace(settings, extractor=replace(settings.extractor, squares_beyond=0.0))
     runtime, options = runtime or RuntimeSettings(), read or ReadOptions()
     samples = load(source, options=options)
     notes = first_look(samples)
@@ -162,9 +165,10 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     if look is not None and folder is not None and read.is_second:
         folder = folder / f"second-look-{look.key}"
     groups = _groups_of_copies(facts, vectors, look)
-    odd = None if facts.measures is None else find_oddities(facts.measures, [bool(text) for text in facts.hashes])
-    rows, training = training_rows(facts, groups, look)
     long = seen_in_part(facts, read.space)
+    readable = [bool(text) for text in facts.hashes]
+    odd = None if facts.measures is None else find_oddities(facts.measures, readable, seen_in_part=long)
+    rows, training = training_rows(facts, groups, look)
     how = Learning(
         together=near_copies(groups, rows),
         decided=None if look is None else look.truth[rows],

@@ -20,7 +20,7 @@ from PIL import Image
 from lond.audit.places import folder_of_source
 from lond.audit.table import AuditTable
 from lond.data.images import decode_bytes
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 from lond.io.csv_files import printable
 from lond.io.json_files import parse_object, read_json
 
@@ -33,6 +33,7 @@ _THUMBNAIL = 192
 SUMMARY = "summary.json"
 """Name of the summary in the folder of an audit."""
 TABLE = "audit.csv"
+PAGE = "audit.html"
 PARQUET = "audit.parquet"
 PARTS = "audit-parts"
 
@@ -78,8 +79,10 @@ def check_second_look(folder: Path) -> None:
         return
     kept = kept_decisions(folder, str(look.get("key", "")))
     file = f"--decisions {shlex.quote(str(kept))}" if kept.is_file() else "the same --decisions file"
+    count = look.get("decided")
+    images = counted(count, "decided image") if isinstance(count, int) else "some decided images"
     raise ConfigError(
-        f"{folder} holds a second look with {look.get('decided', 'some')} decided image(s), which an audit without "
+        f"{folder} holds a second look with {images}, which an audit without "
         f"decisions would overwrite; give {file} to keep them, or another --out for an audit without them "
         f"(--cache {shlex.quote(str(folder / 'features'))} spares reading the images again)"
     )
@@ -100,17 +103,25 @@ def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     )
 
 
-def advice_after(folder: str, decided: int) -> str:
-    """Return what to do after an audit into which so many decisions went.
+def advice_after(folder: str, decided: int, source: object = None) -> str:
+    """Return what to do after an audit of a source into which so many decisions went.
 
     Examples:
-        >>> advice_after("audit", 0)
-        'decide on the page, then: lond apply audit --decisions decisions.csv --out corrected --write'
+        >>> print(advice_after("audit", 0))
+        decide on the page and download decisions.csv, then
+          judge all images again:      lond audit SOURCE --out audit --decisions decisions.csv
+          or write the corrected set:  lond apply audit --decisions decisions.csv --out corrected --write
     """
     if not decided:
-        return f"decide on the page, then: {next_commands(folder)[1]}"
+        again, correct = next_commands(folder, source)
+        return (
+            "decide on the page and download decisions.csv, then\n"
+            f"  judge all images again:      {again}\n"
+            f"  or write the corrected set:  {correct}"
+        )
     command = f"lond apply {shlex.quote(folder)} --out corrected --write"
-    return f"your {decided} decision(s) are in this audit; next: {command} (add --decisions decisions.csv for new ones)"
+    told = "your decision is" if decided == 1 else f"your {decided:,} decisions are"
+    return f"{told} in this audit; next: {command} (add --decisions decisions.csv for new ones)"
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from lond.data.options import optional_import
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.io.atomic import write_atomically
 from lond.io.csv_files import join_texts, printable, read_rows, split_texts, write_rows
 from lond.types import Verdict
@@ -33,8 +33,8 @@ LATER = ("copy", "quality", "wrong_score", "decided", "copy_group", "wrong_if_kn
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
 """Columns without which a CSV file is not an audit's table."""
 
-HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform"})
-"""Words of ``quality`` for pictures whose features cannot be trusted: there is so little to see that they may look
+HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform", "seen in part"})
+"""Words of ``quality`` for pictures whose features cannot be trusted: so little is or was to see that they may look
 foreign for that alone."""
 
 WHAT = "an audit's table"
@@ -137,8 +137,9 @@ class AuditTable:
     def __repr__(self) -> str:
         """Return the first rows in short, and how to get the others."""
         lines = [f"{self.id[at]}: {self._told(at)}" for at in range(min(SHOWN, len(self)))]
-        more = [f"... and {len(self) - SHOWN:,} more rows"] if len(self) > SHOWN else []
-        head = f"AuditTable of {len(self):,} rows; .to_pandas() gives a data frame, .id, .verdict, ... the columns"
+        more = [f"... and {counted(len(self) - SHOWN, 'more row')}"] if len(self) > SHOWN else []
+        head = f"AuditTable of {counted(len(self), 'row')}; "
+        head += ".to_pandas() gives a data frame, .id, .verdict, ... the columns"
         # Control characters of a hostile name could do harm in a terminal.
         safe = ("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line) for line in lines)
         return "\n  ".join([head, *safe, *more])

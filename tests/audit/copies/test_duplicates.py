@@ -11,7 +11,7 @@ from torch import Tensor
 from lond.audit.copies.duplicates import DuplicateGroups, Leak, NearSettings, find_duplicates, find_leaks
 from lond.data.read.wrapped import DatasetPixels
 from lond.errors import DataError
-from lond.frozen.hashes import PerceptualHashes
+from lond.frozen.hashes import SMALL, PerceptualHashes
 from lond.frozen.read import FeatureReader
 from lond.types import FOREIGN, UNLABELLED, Samples
 
@@ -24,7 +24,8 @@ def unit(count: int, seed: int = 0) -> Tensor:
 
 def perceptual(vectors: Tensor, bits: Tensor | None = None) -> PerceptualHashes:
     """Return hashes whose small pictures are these vectors, with equal bits unless told otherwise."""
-    return PerceptualHashes(torch.zeros(len(vectors), 64, dtype=torch.bool) if bits is None else bits, vectors)
+    small = torch.nn.functional.pad(vectors, (0, 3 * SMALL**2 - vectors.shape[1]))
+    return PerceptualHashes(torch.zeros(len(vectors), 64, dtype=torch.bool) if bits is None else bits, small)
 
 
 def labels(*values: int) -> Tensor:
@@ -150,8 +151,9 @@ def test_identical_vectors_at_threshold_one() -> None:
 def test_unreadable_and_blank_images_repeat_nothing() -> None:
     vectors = unit(1).expand(4, -1).clone()
     assert find_duplicates(["", "", "", ""], labels(0, 1, 0, 1), perceptual(vectors)).groups.tolist() == [-1] * 4
-    vectors[2:] = 5
-    assert find_duplicates(list("abcd"), labels(0, 0, 0, 0), perceptual(vectors)).groups.tolist() == [0, 0, -1, -1]
+    seen = perceptual(vectors)
+    seen.small[2:] = 5
+    assert find_duplicates(list("abcd"), labels(0, 0, 0, 0), seen).groups.tolist() == [0, 0, -1, -1]
 
 
 def test_lengths_are_checked() -> None:

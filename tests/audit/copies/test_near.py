@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from lond.audit.copies.near import (
     NearSettings,
+    alone_by,
     close_pairs,
     colour_differences,
     features_agree,
@@ -22,12 +24,13 @@ from lond.audit.copies.near import (
     usual_distance,
 )
 from lond.errors import ConfigError
-from lond.frozen.hashes import PerceptualHashes, perceptual_hashes
+from lond.frozen.hashes import SMALL, PerceptualHashes, perceptual_hashes
 
 
 def turned(*degrees: float) -> Tensor:
-    """Return unit vectors of mean zero at these angles in one plane."""
-    across, along = torch.tensor([[1.0, -1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0, 0.0, 0.0]]) / math.sqrt(2)
+    """Return unit vectors ``(N, 768)`` of mean zero at these angles in one plane."""
+    across, along = torch.zeros(2, 3 * SMALL**2)
+    across[:2] = along[2:4] = torch.tensor([1.0, -1.0]) / math.sqrt(2)
     angles = torch.tensor(degrees).deg2rad()[:, None]
     return angles.cos() * across + angles.sin() * along
 
@@ -145,6 +148,55 @@ def test_colour_differences_by_hand() -> None:
     assert 0.4 < most.item() <= spot.item() < 0.6
 
 
+def ground(kind: str) -> Image.Image:
+    """Return an empty picture: plain, shaded or with soft noise."""
+    if kind == "plain":
+        return Image.new("RGB", (96, 96), (120, 150, 90))
+    if kind == "shaded":
+        return Image.linear_gradient("L").resize((96, 96)).convert("RGB")
+    return photo()
+
+
+def with_thing(picture: Image.Image, left: int, top: int, colour: str = "black") -> Image.Image:
+    """Return a picture with a thing of an eighth of its side."""
+    changed = picture.copy()
+    ImageDraw.Draw(changed).ellipse((left, top, left + 12, top + 12), fill=colour)
+    return changed
+
+
+@pytest.mark.parametrize("kind", ["plain", "shaded", "noise"])
+def test_small_things_at_other_places_part_pictures_of_the_same_ground(kind: str) -> None:
+    first = with_thing(ground(kind), 20, 20)
+    assert not same(first, with_thing(ground(kind), 60, 30))
+    assert not same(first, with_thing(ground(kind), 20, 20, "white"))
+    assert not same(first, ground(kind)) and not same(ground(kind), first)
+
+
+@pytest.mark.parametrize("kind", ["shaded", "noise"])
+def test_changed_copies_with_small_things_stay_the_same(kind: str) -> None:
+    picture = with_thing(ground(kind), 20, 20)
+    for factor in (0.7, 1.25):
+        brighter = ImageEnhance.Brightness(picture).enhance(factor)
+        assert same(picture, brighter) and same(brighter, picture)
+    file = io.BytesIO()
+    picture.save(file, "JPEG", quality=40)
+    assert same(picture, Image.open(file)) and same(picture, picture.resize((50, 40)))
+    assert same(picture, picture.crop((1, 2, 95, 96)))
+
+
+def test_how_far_a_cell_is_alone_by_hand() -> None:
+    """A cell that moves to its neighbour is not alone; one that is nowhere around is, unless it lies at the border."""
+    one = torch.full((1, 3, SMALL, SMALL), 100.0)
+    one[..., ::2] = 150.0
+    moved, other, border = one.clone(), one.clone(), one.clone()
+    moved[..., 4, 4], moved[..., 4, 5] = 100.0, 150.0
+    other[..., 4, 4] = 250.0
+    border[..., 0, 4] = 250.0
+    found = [alone_by(one.flatten(1), each.flatten(1)).item() for each in (moved, other, border)]
+    assert found[0] == pytest.approx(0, abs=0.01) and found[2] == pytest.approx(0, abs=0.02)
+    assert found[1] == pytest.approx(100 / 255, abs=0.05)
+
+
 def test_features_of_copies_lie_much_closer_than_those_of_neighbours() -> None:
     features = turned(*range(0, 120, 10), 111)
     near, far = torch.tensor([11, 0]), torch.tensor([12, 1])
@@ -162,7 +214,7 @@ def test_features_that_disagree_part_pictures_that_look_alike() -> None:
     assert pairs(near_pairs(twins, hashes, seen, NearSettings(), turned(0, 90, 45))) == set()
 
 
-@pytest.mark.parametrize("wrong", ["max_colour", "max_spot", "features_apart"])
+@pytest.mark.parametrize("wrong", ["max_colour", "max_spot", "max_alone", "features_apart"])
 def test_further_settings_that_mean_nothing_are_refused(wrong: str) -> None:
     with pytest.raises(ConfigError, match=f"{wrong} > 0"):
         NearSettings(**{wrong: 0.0})  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import pytest
 from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.place import is_corrected
-from lond.audit.correct.plan import Action, CorrectionPlan
+from lond.audit.correct.plan import Action, CorrectionPlan, Reason
 from lond.audit.table import NUMBERS, TEXTS, AuditTable
 from lond.crossfit.chances import FOREIGN_FROM
 from lond.data.options import ReadOptions
@@ -367,3 +367,9 @@ def test_words_of_the_table_that_are_no_decision() -> None:
     assert image.why == "called mislabelled, but not surely enough", "no label stands there to be given"
     with pytest.raises(DataError, match="'maybe' is not a decision"):
         plan_corrections(table_of(row | {"decided": "maybe"}))
+
+
+def test_no_label_cannot_be_confirmed() -> None:
+    rows = ({"id": "bare", "label": "", "verdict": "unlabelled", "suggested_label": "cat"},)
+    (image,) = plan_corrections(table_of(*rows), {"bare": ReviewDecision(Choice.KEEP)}).images
+    assert (image.label, image.action, image.reason, image.confirmed) == ("", Action.KEEP, Reason.UNLABELLED, False)

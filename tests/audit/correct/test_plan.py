@@ -88,14 +88,14 @@ def test_the_description_names_what_needs_a_look() -> None:
     kept_dark = replace(image("cat", "cat", KEEP), hard_to_see=("dark",))
     lines = CorrectionPlan((unsure, clean, clean, left, dark, soft, kept_dark)).describe().splitlines()
     assert lines[-2:] == [
-        "3 image(s) that stay are more likely foreign than not; --foreign 0.5 leaves them out",
-        "2 of 3 image(s) left out as foreign are dark or blurred; look at them first",
+        "3 images that stay are more likely foreign than not; --foreign 0.5 leaves them out",
+        "2 of 3 images left out as foreign are dark or blurred; look at them first",
     ]
     assert (
         CorrectionPlan((clean,))
         .describe()
         .splitlines()[-1]
-        .startswith("1 image(s) that stay are more likely foreign than not; --foreign 0.5")
+        .startswith("1 image that stays is more likely foreign than not; --foreign 0.5")
     )
     plain = CorrectionPlan((replace(left, likely_foreign=True), kept_dark)).describe()
     assert "more likely foreign" not in plain and "look at them" not in plain

@@ -13,6 +13,7 @@ from audit.page.page_samples import make_table
 from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, read_decisions
 from lond.audit.correct.plan import Action
+from lond.audit.formats.checked import Checked
 from lond.audit.formats.exchange import FORMATS, decisions_from, export_audit, write_decisions
 from lond.errors import ConfigError, DataError
 
@@ -90,6 +91,12 @@ def test_images_may_be_named_by_path() -> None:
     for ambiguous in ("cat/2", "big.png", "1.png"):
         with pytest.raises(DataError, match="are not in the table"):
             decisions_from({ambiguous: "cat"}, table)
+
+
+def test_a_checked_label_decides_though_it_is_the_given_one() -> None:
+    table = replace(make_table(2), label=("cat", "cat"), verdict=("mislabelled",) * 2, suggested_label=("dog",) * 2)
+    labels = dict(zip(table.id, ("cat", Checked("cat")), strict=True))
+    assert decisions_from(labels, table, keep_unchanged=False) == {table.id[1]: (Choice.KEEP, "cat")}
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from audit.formats.format_samples import audited_folder
 
+from lond.audit.formats.checked import Checked
 from lond.audit.formats.fiftyone import read, write
 from lond.errors import DataError
 
@@ -78,3 +79,40 @@ def test_what_the_tool_writes_is_read(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(DataError, match="it has no labels"):
         read(path)
+
+
+def sample(path: str, label: str | None, *tags: str, own: tuple[str, ...] = (), **attributes: str) -> dict[str, object]:
+    """One sample as FiftyOne (version 1.22) exports it in a ``FiftyOneDataset``."""
+    entry = {"_cls": "Classification", "tags": list(own), "label": label, **attributes}
+    return {"filepath": f"/set/{path}", "tags": list(tags), "ground_truth": entry if label else None}
+
+
+def test_samples_with_tags_are_read(tmp_path: Path) -> None:
+    wrong = {"verdict": "mislabelled", "suggested_label": "dog"}
+    foreign = {"verdict": "foreign", "suggested_label": ""}
+    samples = [
+        sample("a/0.png", "cat", audit_id="0"),
+        sample("a/1.png", "eel", "seen", audit_id="1"),
+        sample("a/2.png", "cat", "Foreign", audit_id="2"),
+        sample("a/3.png", "cat", own=("accept",), audit_id="3", **wrong),
+        sample("a/4.png", "cat", "keep", audit_id="4", **wrong),
+        sample("a/5.png", "cat", "accept", audit_id="5", **foreign),
+        sample("a/6.png", None),
+    ]
+    (tmp_path / "samples.json").write_text(json.dumps({"samples": samples}))
+    found = read(tmp_path)
+    assert found == {"0": "cat", "1": "eel", "2": None, "3": "dog", "4": "cat", "5": None, "/set/a/6.png": None}
+    assert [name for name, label in found.items() if isinstance(label, Checked)] == ["3", "4"]
+
+
+def test_samples_that_say_nothing_clear_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "samples.json"
+    path.write_text(json.dumps({"samples": [sample("1.png", "cat", "keep", "foreign", audit_id="1")]}))
+    with pytest.raises(DataError, match=r"/set/1.png has tags that contradict each other: keep, foreign"):
+        read(tmp_path)
+    path.write_text(json.dumps({"samples": [sample("1.png", "cat")]}))
+    with pytest.raises(DataError, match="has no field with labels of an audit"):
+        read(tmp_path)
+    path.unlink()
+    with pytest.raises(DataError, match=r"has no samples.json and no labels.json. Export with"):
+        read(tmp_path)

@@ -79,3 +79,42 @@ def test_a_missing_picture_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="give the audited folder as root"):
         write(tmp_path / "out", table, tmp_path)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_the_library_saves_comes_back(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    table = audited_folder(tmp_path / "set", 24)
+    write(tmp_path / "out", table, tmp_path / "set")
+    loaded = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    names = loaded["train"].features["label"].names
+    place = next(at for at, label in enumerate(loaded["train"]["label"]) if label)
+    name = loaded["train"][place]["id"]
+
+    def change(row: dict[str, object]) -> dict[str, object]:
+        return {"label": 0} if row["id"] == name else {}
+
+    changed = loaded["train"].map(change, cache_file_name=str(tmp_path / "changed.arrow"))
+    changed.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict(train=changed.select(range(9)), rest=changed.select(range(9, len(changed)))).save_to_disk(
+        tmp_path / "several"
+    )
+    changed.remove_columns("image").to_parquet(tmp_path / "set.parquet")
+    expected = read(tmp_path / "out") | {name: names[0]}
+    for saved in ("one", "several", "set.parquet"):
+        assert read(tmp_path / saved) == expected, saved
+    changed.remove_columns("image").to_json(tmp_path / "set.jsonl")
+    with pytest.raises(DataError, match="save the set with save_to_disk or to_parquet"):
+        read(tmp_path / "set.jsonl")
+
+
+def test_other_files_are_refused_in_a_line(tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    file = tmp_path / "damaged.parquet"
+    file.write_bytes(bytes(range(256)) * 100)
+    with pytest.raises(DataError, match="no saved set with the columns id and label") as caught:
+        read(file)
+    assert len(str(caught.value)) < 400 + len(str(file))
+    (tmp_path / "metadata.jsonl").write_bytes(bytes(range(256)) * 100)
+    with pytest.raises(DataError, match="no metadata of an exported audit") as caught:
+        read(tmp_path / "metadata.jsonl")
+    assert len(str(caught.value)) < 400 + len(str(file))

@@ -26,6 +26,6 @@ def leaks_into_test(
         return []
     samples = facts.samples
     others = load(source if test is None else test, "test", class_names=samples.class_names, options=options)
-    other = reader.read(others, None, perceptual=True, whole=facts.whole)
+    other = reader.read(others, None, perceptual=True, whole=facts.whole, squares_beyond=facts.squares_beyond)
     leaks = find_leaks(facts.hashes, other.hashes, facts.perceptual, other.perceptual)
     return [{"id": samples.ids[leak.train], "test_id": others.ids[leak.test], "exact": leak.exact} for leak in leaks]

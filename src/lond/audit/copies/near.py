@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lond.errors import ConfigError
-from lond.frozen.hashes import PerceptualHashes
+from lond.frozen.hashes import SMALL, PerceptualHashes
 from lond.identify import nearest_neighbours
 
 SAMPLE = 4096
@@ -35,6 +35,9 @@ class NearSettings:
         max_colour: most that the cells of their small pictures may differ in a colour, but for the tenth that differs
             most, as a share of white; the brightness and contrast of one are fitted to those of the other first.
         max_spot: as ``max_colour``, but for the fiftieth that differs most: a small sign on equal ground.
+        max_alone: most that a cell may differ from all cells around its place in the other picture, as a share of white
+            beyond what most cells differ by: a small thing that only one of them shows. Cropping moves every cell a
+            little, and compression changes all of them.
         features_apart: most that their features may lie apart, as a share of how far apart the features of an image and
             its last neighbour that is looked at usually are.
     """
@@ -45,14 +48,15 @@ class NearSettings:
     max_bits: int = 12
     max_colour: float = 0.1
     max_spot: float = 0.3
+    max_alone: float = 0.05
     features_apart: float = 0.5
 
     def __post_init__(self) -> None:
         """Check that the threshold lies in (0, 1] and the other limits are in range."""
         if not 0 < self.threshold <= 1 or self.apart <= 0 or self.neighbours < 1 or self.max_bits < 0:
             raise ConfigError(f"need 0 < threshold <= 1, apart > 0, neighbours >= 1 and max_bits >= 0, got {self}")
-        if min(self.max_colour, self.max_spot, self.features_apart) <= 0:
-            raise ConfigError(f"need max_colour > 0, max_spot > 0 and features_apart > 0, got {self}")
+        if min(self.max_colour, self.max_spot, self.max_alone, self.features_apart) <= 0:
+            raise ConfigError(f"need max_colour > 0, max_spot > 0, max_alone > 0 and features_apart > 0, got {self}")
 
 
 def first_places(hashes: Sequence[str]) -> dict[str, int]:
@@ -123,8 +127,10 @@ def look_alike(
     agree = (perceptual.bits[one] != others.bits[other]).sum(dim=1) <= settings.max_bits
     places = agree.nonzero().squeeze(1)
     for part in places.split(PAIRS_AT_ONCE) if len(places) else ():
-        most, spot = colour_differences(perceptual.small[one[part]], others.small[other[part]])
+        small = perceptual.small[one[part]], others.small[other[part]]
+        most, spot = colour_differences(*small)
         agree[part] = (most <= settings.max_colour) & (spot <= settings.max_spot)
+        agree[part] &= alone_by(*small) <= settings.max_alone + most
     return agree
 
 
@@ -135,12 +141,47 @@ def colour_differences(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     A cell differs as its most different colour does; a tenth of the cells exceed the first value, a fiftieth the
     second.
     """
-    a, b = one.float() / 255, other.float() / 255
-    a, b = a - a.mean(dim=1, keepdim=True), b - b.mean(dim=1, keepdim=True)
-    gain = (a * b).sum(dim=1, keepdim=True) / a.square().sum(dim=1, keepdim=True).clamp_min(1e-9)
-    cells = (b - gain * a).view(len(a), 3, a.shape[1] // 3).abs().amax(dim=1)
+    a, b, _ = _fitted(one, other)
+    cells = (b - a).view(len(a), 3, a.shape[1] // 3).abs().amax(dim=1)
     most, spot = torch.quantile(cells, torch.tensor([0.9, 0.98]), dim=1)
     return most, spot
+
+
+def alone_by(one: Tensor, other: Tensor) -> Tensor:
+    """Return how far any cell of M pairs ``(M, 768)`` lies beyond the nine around its place in the other, ``(M,)``.
+
+    A share of white, after brightness and contrast are fitted as in ``colour_differences``. Cells of the border do not
+    count, which cropping takes away.
+    """
+    return torch.minimum(_alone_by(one, other), _alone_by(other, one))
+
+
+def _alone_by(one: Tensor, other: Tensor) -> Tensor:
+    a, b, mean = _fitted(one, other)
+    # What was brightened beyond white has become white.
+    a = torch.minimum(torch.maximum(a, -mean), 1 - mean)
+    a, b = (part.view(-1, 3, SMALL, SMALL) for part in (a, b))
+    return torch.maximum(_beyond_surroundings(a, b), _beyond_surroundings(b, a))
+
+
+def _beyond_surroundings(cells: Tensor, others: Tensor) -> Tensor:
+    """Return by how much any cell ``(M, 3, 16, 16)`` lies outside the range of the nine around its place, ``(M,)``."""
+    highest, lowest = functional.max_pool2d(others, 3, 1, 1), -functional.max_pool2d(-others, 3, 1, 1)
+    outside = torch.maximum(cells - highest, lowest - cells).clamp_min(0)
+    return outside[:, :, 1:-1, 1:-1].amax(dim=(1, 2, 3))
+
+
+def _fitted(one: Tensor, other: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the small pictures of M pairs as shares of white without their mean, one fitted to the other's brightness.
+
+    Returns:
+        one, fitted, and other, each ``(M, 768)``, and the mean ``(M, 1)`` of the other.
+    """
+    a, b = one.float() / 255, other.float() / 255
+    mean = b.mean(dim=1, keepdim=True)
+    a, b = a - a.mean(dim=1, keepdim=True), b - mean
+    gain = (a * b).sum(dim=1, keepdim=True) / a.square().sum(dim=1, keepdim=True).clamp_min(1e-9)
+    return gain * a, b, mean
 
 
 def features_agree(features: Tensor, one: Tensor, other: Tensor, settings: NearSettings) -> Tensor:

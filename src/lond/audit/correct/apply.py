@@ -238,7 +238,7 @@ def _by_person(row: dict[str, Any], decision: ReviewDecision) -> PlannedImage:
     if decision.choice == Choice.RELABEL:
         return _image(row, Action.RELABEL, Reason.PERSON_RELABELLED, decision.new_label)
     if decision.choice == Choice.KEEP:
-        return _image(row, Action.KEEP, Reason.PERSON_KEPT)
+        return _image(row, Action.KEEP, Reason.PERSON_KEPT if row["label"] else Reason.UNLABELLED)
     if decision.choice == Choice.NOT_SURE:
         return _image(row, Action.KEEP, Reason.PERSON_UNSURE)
     # What was accepted is what the person saw, even if the table was made anew since.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -47,13 +49,14 @@ def choice_of(word: str) -> Choice | None:
 class ReviewDecision:
     """A person's choice, and the verdict and suggestion it was made on ("" where not known).
 
-    ``new_label`` is the label to give where the choice is to relabel.
+    ``new_label`` is the label to give where the choice is to relabel, ``confidence`` that of the verdict, if known.
     """
 
     choice: Choice
     new_label: str = ""
     verdict: str = ""
     suggested_label: str = ""
+    confidence: float | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str | None:
@@ -106,4 +109,12 @@ def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:
         raise DataError(f"{where}: to relabel an image needs a new_label")
     if row.get("verdict", "") not in ("", *Verdict):
         raise DataError(f"{where}: {row['verdict'][:40]!r} is not a verdict; leave it as the page wrote it")
-    return ReviewDecision(choice, new_label, row.get("verdict", ""), row.get("suggested_label", ""))
+    verdict, suggested = row.get("verdict", ""), row.get("suggested_label", "")
+    return ReviewDecision(choice, new_label, verdict, suggested, _number(row.get("confidence", "")))
+
+
+def _number(text: str) -> float | None:
+    """Return a finite number, or None for any other text."""
+    with suppress(ValueError):
+        return float(text) if math.isfinite(float(text)) else None
+    return None

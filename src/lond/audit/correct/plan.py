@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lond.errors import counted
+
 SHOWN = 40
 """Most changes of label that a description lists."""
 
@@ -160,15 +162,15 @@ class CorrectionPlan:
         likely = [image for image in self.kept if image.likely_foreign]
         if likely:
             lines.append(
-                f"{len(likely)} image(s) that stay are more likely foreign than not; "
-                f"--foreign {LIKELY:g} leaves them out"
+                f"{counted(len(likely), 'image')} that {'stays is' if len(likely) == 1 else 'stay are'} more likely "
+                f"foreign than not; --foreign {LIKELY:g} leaves {'it' if len(likely) == 1 else 'them'} out"
             )
         unseen = [image for image in self._left_out_as_foreign() if image.hard_to_see]
         if unseen:
             kinds = " or ".join(dict.fromkeys(kind for image in unseen for kind in image.hard_to_see))
-            lines.append(
-                f"{len(unseen)} of {self.foreign_left_out} image(s) left out as foreign are {kinds}; look at them first"
-            )
+            are, them = ("is", "it") if len(unseen) == 1 else ("are", "them")
+            total = counted(self.foreign_left_out, "image")
+            lines.append(f"{len(unseen)} of {total} left out as foreign {are} {kinds}; look at {them} first")
         return lines
 
     def _changed_labels(self) -> list[str]:

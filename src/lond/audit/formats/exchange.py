@@ -10,8 +10,9 @@ from typing import Any
 
 from lond.audit.correct.decisions import Choice
 from lond.audit.formats import datalab, fiftyone, huggingface, label_studio
+from lond.audit.formats.checked import Checked
 from lond.audit.table import AuditTable
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 from lond.io.csv_files import printable, write_rows
 from lond.types import Verdict
 
@@ -40,14 +41,17 @@ class Format:
     def notes(self, table: AuditTable, root: Path | None) -> list[str]:
         """Return what a person should know about an export of a table: what it lacks, and how to go on."""
         unreadable = 0 if self.whole else table.verdict.count(Verdict.UNREADABLE)
-        left_out = f"{unreadable} unreadable image(s) are left out; the export holds {len(table) - unreadable}"
+        are = "is" if unreadable == 1 else "are"
+        left_out = (
+            f"{counted(unreadable, 'unreadable image')} {are} left out; the export holds {len(table) - unreadable}"
+        )
         step = self.next_step.format(root=(root or Path()).absolute())
         return [*([left_out] if unreadable else []), *([step] if step else [])]
 
 
 FORMATS = {
     "datalab": Format(datalab.write, datalab.read),
-    "fiftyone": Format(fiftyone.write, fiftyone.read),
+    "fiftyone": Format(fiftyone.write, fiftyone.read, next_step=fiftyone.USE),
     "huggingface": Format(huggingface.write, huggingface.read, whole=False, next_step=huggingface.COLUMNS),
     "label-studio": Format(
         label_studio.write, label_studio.read, chosen=True, whole=False, next_step=label_studio.SET_UP
@@ -93,7 +97,8 @@ def decisions_from(
     """Return id -> decision and label, from the labels that another tool gave back.
 
     A label that differs from the given one relabels the image, and none makes it foreign; either accepts the audit's
-    verdict if it says the same. The given one keeps it, or without ``keep_unchanged`` decides nothing.
+    verdict if it says the same. The given one keeps it, or without ``keep_unchanged`` decides nothing unless it is
+    ``Checked``.
     Images that had no label are left out unless they have one now. Images may be named by id, or by a path that ends
     in the table's path of one image alone, with or without the ending of the file.
 
@@ -114,7 +119,7 @@ def decisions_from(
         row = given[str(found[shown])]
         unchanged = bool(row["label"]) and label == printable(row["label"])
         decided = (Choice.KEEP, row["label"]) if unchanged else _changed(row, label)
-        if decided is not None and (keep_unchanged or not unchanged):
+        if decided is not None and (keep_unchanged or not unchanged or isinstance(label, Checked)):
             decisions[row["id"]] = decided
     return decisions
 

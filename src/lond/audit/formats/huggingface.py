@@ -10,6 +10,7 @@ from typing import Any
 
 from lond.audit.formats.files import picture_files
 from lond.audit.table import AuditTable
+from lond.data.options import optional_import
 from lond.errors import DataError
 from lond.io.atomic import write_atomically
 from lond.io.csv_files import printable
@@ -27,6 +28,11 @@ COLUMNS = (
 """Which column holds which label, for a person who exports."""
 
 CARD, METADATA, PICTURES = "README.md", "metadata.jsonl", "train"
+
+SAVED = ("dataset_info.json", "dataset_dict.json")
+"""Files of which one stands in the folder of ``save_to_disk``."""
+
+_NEEDS = "data sets of Hugging Face need: pip install 'lond[hf]'"
 
 _CARD = """---
 task_categories:
@@ -75,21 +81,54 @@ def write(folder: Path, table: AuditTable, root: Path | None = None) -> list[Pat
 
 
 def read(path: Path) -> dict[str, str | None]:
-    """Return id -> label from the metadata of such a folder.
+    """Return id -> label from such a folder, or from what ``datasets`` saves of it.
+
+    That is a folder of ``save_to_disk``, or a file of ``to_parquet`` or ``to_json``; the last holds numbers for labels
+    unless they were turned into names.
 
     Raises:
-        DataError: the folder holds no such metadata.
+        DataError: the labels or ids are missing, or labels are numbers without names.
+        MissingDependencyError: something saved by ``datasets``, which is not installed.
     """
+    if path.is_dir() and any((path / name).is_file() for name in SAVED):
+        return _of_library(path, "load_from_disk")
+    if path.suffix.lower() == ".parquet":
+        return _of_library(path, "parquet")
     file = path / PICTURES / METADATA if path.is_dir() else path
     try:
         entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
         labels = {entry["id"]: entry["label"] for entry in entries}
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise DataError(f"{file} is no metadata of an exported audit: {error!r}") from error
+        raise DataError(f"{file} is no metadata of an exported audit: {str(error)[:200]}") from error
     if any(isinstance(label, int) for label in labels.values()):
         raise DataError(
-            f"{file} has numbers for labels; write the names of the classes, as ClassLabel.int2str gives them"
+            f"{file} has numbers for labels; write the names of the classes, as ClassLabel.int2str gives them, or save "
+            "the set with save_to_disk or to_parquet, which keep the names"
         )
+    return labels
+
+
+def _of_library(path: Path, kind: str) -> dict[str, str | None]:
+    """Return id -> label of a set, or of all splits of one, that ``datasets`` saved."""
+    datasets = optional_import("datasets", _NEEDS)
+    try:
+        if kind == "parquet":
+            # Read in place: the library's own way copies the file into its cache.
+            arrow = optional_import("pyarrow.parquet", _NEEDS)
+            table = arrow.read_table(path)
+            loaded = datasets.Dataset(table)
+        else:
+            loaded = datasets.load_from_disk(str(path))
+        parts = list(loaded.values()) if hasattr(loaded, "values") else [loaded]
+        labels: dict[str, str | None] = {}
+        for part in parts:
+            names = getattr(part.features["label"], "names", None)
+            for name, label in zip(part["id"], part["label"], strict=True):
+                labels[str(name)] = names[label] if names and isinstance(label, int) else label
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        raise DataError(f"{path} is no saved set with the columns id and label: {str(error)[:200]}") from error
+    if any(isinstance(label, int) for label in labels.values()):
+        raise DataError(f"{path} has numbers for labels and no names for them")
     return labels
 
 
