@@ -40,6 +40,7 @@ NEW_SETTINGS = {
     "settings.ramp_epochs": 0,
     "data.frozen.precision": "full",
     "data.frozen.whole": False,
+    "data.frozen.squares_beyond": 0.0,
 }
 """Settings that version 0.1.0 did not know -> what it did."""
 needs_network = pytest.mark.skipif(

@@ -21,7 +21,7 @@ from lond.data.feature_views import is_features
 from lond.data.options import DEFAULTS
 from lond.data.sources import load
 from lond.data.squares import unreadable
-from lond.errors import ConfigError, DataError, LeftOutWarning
+from lond.errors import ConfigError, DataError, LeftOutWarning, counted
 from lond.estimator_input import FLOATS, class_array, is_table, new_table, training_set
 from lond.export import export_run
 from lond.io.json_files import read_json, write_json
@@ -72,10 +72,11 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         settings: Further settings of the method, nested, e.g. ``{"identify": {"neighbours": 50}}``.
         frozen: True, or the name of a network, to learn from features of a frozen pretrained network instead of pixels;
             much faster on a CPU. The features are kept in ``runs/features`` if there is such a folder.
-        whole: With ``frozen``, see whole pictures of files, padded to squares, in place of their centre squares.
+        whole: With ``frozen``, see pictures of files whole, padded to squares (True), or their centre squares (False);
+            None also sees the ends of those that are more than twice as long as wide, or as wide as long.
         false_alarm_rate: Share of known images that ``is_foreign`` may call foreign.
         random_state: Seed; None draws one.
-        device: "auto", "cpu", "gpu" or "mps".
+        device: "auto", "cpu", "gpu", "cuda" or "mps".
         n_jobs: CPU threads, -1 for all; None is PyTorch's default.
         precision: "32-true", "bf16-mixed" or "16-mixed".
         run_folder: Folder for a checkpoint of every epoch; ``fit`` resumes the run in it.
@@ -111,7 +112,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         strong: str = "autoaugment",
         settings: Mapping[str, Any] | None = None,
         frozen: bool | str = False,
-        whole: bool = False,
+        whole: bool | None = None,
         false_alarm_rate: float = 0.05,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "auto",
@@ -170,7 +171,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         given = self._table(X, reset=True) if is_table(X) else X
         samples, classes = training_set(given, y, true_labels)
         samples = self._ready(samples)
-        _warn_left_out(samples.problems, "training images")
+        _warn_left_out(samples.problems, "training image")
         test = None
         if X_test is not None:
             options = DEFAULTS if self.frozen else reading_at(shape_of(samples), DEFAULTS)
@@ -194,7 +195,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self._adopt(trained, classes)
         # Of a set too large for the memory this is known only now.
         found_late = [Problem(samples.ids[index], why) for index, why in unreadable(samples.pixels).items()]
-        _warn_left_out(found_late, "training images")
+        _warn_left_out(found_late, "training image")
         if folder is not None:
             self._write_own_file(folder)
         return self
@@ -359,7 +360,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             raise DataError(f"X is a table of {np.shape(X)[1]} columns; the model was fitted on images {shape}")
         with self._threads():
             samples = run.read(given, runtime=self._runtime())
-            _warn_left_out(samples.problems, "images")
+            _warn_left_out(samples.problems, "image")
             return run.predict(samples, Runtime(self._runtime()))
 
     def _write_own_file(self, folder: Path) -> None:
@@ -375,7 +376,8 @@ def _warn_left_out(problems: Sequence[Problem], what: str) -> None:
     if problems:
         few = "; ".join(f"{problem.id} ({problem.reason})" for problem in problems[:FEW])
         more = f"; and {len(problems) - FEW} more" if len(problems) > FEW else ""
-        warnings.warn(f"{len(problems)} {what} are left out: {few}{more}", LeftOutWarning, stacklevel=4)
+        are = "is" if len(problems) == 1 else "are"
+        warnings.warn(f"{counted(len(problems), what)} {are} left out: {few}{more}", LeftOutWarning, stacklevel=4)
 
 
 def _threads_of(n_jobs: int | None) -> int:

@@ -65,7 +65,7 @@ def test_options_choose_what_stays(options: list[Any], stays: list[str], table: 
     with new.open(newline="", encoding="utf-8") as file:
         assert [row["label"] for row in csv.DictReader(file)] == stays
     # A model of the corrected set has seen no foreign image, if one was left out.
-    assert ("note: 1 foreign image(s) are left out" in out) == (len(stays) < 3)
+    assert ("note: 1 foreign image is left out" in out) == (len(stays) < 3)
 
 
 def test_decisions_come_before_the_table(table: Path, lond: Call) -> None:

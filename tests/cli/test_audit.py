@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from audit.audit_samples import PoolFeatures, add_trouble, write_folder
 
-from lond.cli.audit import _print_summary
+from lond.cli.audit import _print_summary, _told_reused
 from lond.frozen import read as features
 from lond.runs import load_run
 
@@ -23,6 +23,13 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "Extractor", PoolFeatures)
+
+
+def test_an_interrupted_audit_says_what_is_reused(tmp_path: Path) -> None:
+    assert _told_reused(tmp_path / "features").startswith("nothing is stored yet; features are stored 1,024 images")
+    (tmp_path / "features" / "key").mkdir(parents=True)
+    (tmp_path / "features" / "key" / "a.safetensors").touch()
+    assert _told_reused(tmp_path / "features") == "the features stored so far are reused"
 
 
 def test_audit_then_apply(tmp_path: Path, lond: Call) -> None:
@@ -144,7 +151,7 @@ def test_the_folder_of_an_audit_stands_for_its_newest_model(tmp_path: Path, lond
     write_folder(images, each=24)
     options = ["--out", result, "--size", 16, "--map", "pca", "--threads", 1, "--accelerator", "cpu"]
     code, out, _ = lond("audit", images, *options)
-    assert code == 0 and "threshold: about 5 in 100 known images will be called foreign by mistake (set on" in out
+    assert code == 0 and "threshold: about 5 in 100 known images will be called foreign by mistake (likely " in out
     assert f"model: {result / 'heads' / 'model'} (for new images: lond predict {result} IMAGES)" in out
     table = tmp_path / "p.csv"
     code, out, err = lond("predict", result, images, "--out", table)

@@ -1,4 +1,4 @@
-"""Audits, runs and estimators that see whole pictures, where the ends of long ones tell the class."""
+"""Audits, runs and estimators that see pictures to their ends, where those of long ones tell the class."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from audit.audit_samples import COLOURS, PoolFeatures
 from PIL import Image
 
 from lond import LondClassifier
+from lond.audit.how_made import LONG_IN_SQUARES
 from lond.audit.run import audit
 from lond.errors import ConfigError
 from lond.frozen import read as features
@@ -58,9 +59,20 @@ def summary(result: Path) -> dict[str, object]:
     return content
 
 
-def test_the_ends_of_long_pictures_count_if_asked(photos: Path, tmp_path: Path, lond: Call) -> None:
+def test_the_ends_of_long_pictures_count(photos: Path, tmp_path: Path, lond: Call) -> None:
     options = ["--size", 48, "--map", "none", "--cache", tmp_path / "features", *ALONE]
-    code, out, err = lond("audit", photos, "--out", "centre", *options)
+    code, out, err = lond("audit", photos, "--out", "usual", *options)
+    assert code == 0, err
+    assert "1.5 times the other" not in out and summary(Path("usual"))["seen"] == LONG_IN_SQUARES
+    wrong = {name for name, verdict in verdicts(Path("usual")).items() if verdict == "mislabelled"}
+    assert wrong == {"green/red_0.png", "blue/green_0.png", "red/blue_0.png"}
+    code, _, err = lond("audit", photos, "--out", "usual", "--centre", *options)
+    assert code == 2 and "saw three squares of long pictures" in err
+
+
+def test_whole_pictures_and_centre_squares_are_seen_if_asked(photos: Path, tmp_path: Path, lond: Call) -> None:
+    options = ["--size", 48, "--map", "none", "--cache", tmp_path / "features", *ALONE]
+    code, out, err = lond("audit", photos, "--out", "centre", "--centre", *options)
     assert code == 0, err
     assert "100 % of the pictures have one side more than 1.5 times the other" in " ".join(out.split())
     assert summary(Path("centre"))["seen"] == "centre square"
@@ -89,16 +101,17 @@ def test_the_ends_of_long_pictures_count_if_asked(photos: Path, tmp_path: Path, 
     assert sum(named) >= 0.95 * len(named)
 
 
-def test_new_images_are_seen_as_the_audited_ones(photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [True, None])
+def test_new_images_are_seen_as_the_audited_ones(photos: Path, tmp_path: Path, whole: bool | None) -> None:
     heads, runtime = tmp_path / "heads", RuntimeSettings("cpu", threads=1)
-    found = audit(photos, whole=True, folder=heads, cache=tmp_path / "cache", runtime=runtime)
-    assert found.embeddings is not None and found.summary["settings"]["extractor"]["whole"] is True
+    found = audit(photos, whole=whole, folder=heads, cache=tmp_path / "cache", runtime=runtime)
+    assert found.embeddings is not None and found.summary["settings"]["extractor"]["whole"] is bool(whole)
     run = load_run(heads / "model")
     new = run.read(photos, "train").pixels.values  # type: ignore[attr-defined]
     assert np.array_equal(new.astype(np.float32).mean(axis=1), found.embeddings)
     again = audit(photos, folder=heads, cache=tmp_path / "cache", runtime=runtime)
     assert again.table == found.table, "the folder says what was seen"
-    with pytest.raises(ConfigError, match="saw whole pictures"):
+    with pytest.raises(ConfigError, match="saw whole pictures" if whole else "saw three squares"):
         audit(photos, whole=False, folder=heads, runtime=runtime)
 
 
@@ -125,5 +138,7 @@ def test_runs_and_estimators_see_whole_pictures(photos: Path, lond: Call) -> Non
     assert (model.predict(photos) == truth).mean() >= 0.95
     model.save("model")
     assert (LondClassifier.load("model").predict(photos) == model.predict(photos)).all()
+    usual = LondClassifier(frozen=True, n_jobs=1).fit(photos)
+    assert (usual.predict(photos) == truth).mean() >= 0.95
     with pytest.raises(ConfigError, match="give frozen=True"):
         LondClassifier(whole=True).fit(photos)

@@ -43,7 +43,7 @@ def test_every_method_and_seed_is_planned(tmp_path: Path, asked: dict[str, Any],
     assert {train.epochs for train in runs.values()} == {5}
     assert (runs["sed", 0].batch_size, runs["standard", 0].batch_size) == (16, 64)
     assert (asked["workers"], asked["runtime"].threads, asked["store"]) == (2, 3, tmp_path / "c" / "store")
-    assert out.startswith("digits, means over the last 3 epoch(s) of every run")
+    assert out.startswith("digits, means over the last 3 epochs of every run")
     assert "50.00 ± 0.00" in out and "128" not in out
     assert (tmp_path / "c" / "comparison.md").is_file()
 
@@ -80,3 +80,10 @@ def test_what_cannot_be_done_is_refused(
 ) -> None:
     code, _, err = lond("compare", "--preset", "digits", "--out", tmp_path / "c", *options)
     assert (code, told in err, "jobs" in asked) == (2, True, False)
+
+
+def test_a_length_that_is_set_alone_is_noted(tmp_path: Path, asked: dict[str, Any], lond: Call) -> None:
+    command = ("compare", "--preset", "digits", "--methods", "standard,sed", "--out", tmp_path)
+    _, out, _ = lond(*command, "--set", "sed:train.epochs=6")
+    assert "note: train.epochs changes the length alone and leaves warm-ups" in out and "(sed); --epochs" in out
+    assert "changes the length alone" not in lond(*command, "--epochs", 6)[1]

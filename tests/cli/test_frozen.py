@@ -49,7 +49,7 @@ def test_from_images_to_predictions(tmp_path: Path, lond: Call) -> None:
         "training: step 4 of 4, cross-fit",
     ]
     assert "features: kept in runs/features" in out
-    assert "called foreign by mistake (set on " in out and "images that the model had not seen)" in out
+    assert "called foreign by mistake (likely " in out and "images that the model had not seen)" in out
     stored = load_run(run).config
     assert (stored.net.backbone, stored.train.epochs, stored.data.frozen.size) == ("features", 9, 16)
     assert stored.data.frozen.backbone == "efficientnet-lite0"

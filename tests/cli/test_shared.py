@@ -18,6 +18,7 @@ from lond.cli.shared import (
     say,
     seed_numbers,
     split,
+    starting,
     threads_of_a_run,
 )
 from lond.errors import ConfigError
@@ -87,10 +88,23 @@ def test_notes_cannot_harm_a_terminal(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "note: [b]:smile: a\\x1b[31mb\\nc\n"
 
 
+def test_a_terminal_is_told_at_once_that_a_command_has_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starting("audit")
+    assert not capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    starting("audit")
+    assert capsys.readouterr().out == "audit: starting\n"
+
+
 def test_an_interrupted_command_says_how_to_resume(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit) as stopped, resumable():
         raise KeyboardInterrupt
     assert stopped.value.exit_code == 130
     assert capsys.readouterr().out == "stopped; run the same command to resume\n"
+    with pytest.raises(typer.Exit), resumable(lambda: "features are reused"):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().out == "stopped; run the same command to resume (features are reused)\n"
     with pytest.raises(ConfigError, match="other"), resumable():
         raise ConfigError("other")

@@ -62,6 +62,17 @@ def test_a_benchmark_need_not_be_there(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
+def test_a_length_that_is_set_alone_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("train", "--preset", "mini80-sym50", "--accelerator", "cpu", "--dry-run")
+    _, out, _ = lond(*command, "--set", "train.epochs=60")
+    assert (
+        "note: train.epochs=60 changes the length alone and leaves settings.warmup_epochs=10, "
+        "settings.ramp_epochs=16, optimiser.constant_epochs=10; --epochs 60 scales them, too"
+    ) in out
+    assert "changes the length alone" not in lond(*command, "--epochs", 60)[1]
+
+
 def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lond: Call) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -57,6 +57,7 @@ def test_predict_writes_a_row_an_image_at_any_threshold(run: Path, images: Path,
     for threshold, verdict, foreign in ((-1e9, "foreign", 30), (1e9, "known", 0)):
         code, out, _ = lond("predict", run, images, "--out", tmp_path / "p.csv", "--threshold", threshold)
         assert code == 0 and f"30 images: {foreign} foreign, 0 unreadable; written to" in out
+        assert "it has a scale of its own, and is a probability in audit.csv only" in out
         with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
             assert [row["verdict"] for row in csv.DictReader(file)] == [verdict] * 30
 

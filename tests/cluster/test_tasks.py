@@ -91,7 +91,7 @@ def test_a_cluster_without_room_is_told_once() -> None:
     ray, told = FakeRay(nodes=[{"CPU": 1.0}]), list[str]()
     ray.patience = 3
     assert len(list(RayCluster(ray).run(squared, [1], Needs(4), tell=told.append))) == 1
-    assert told == ["no machine of the Ray cluster has 4 CPU(s); waiting until one has"]
+    assert told == ["no machine of the Ray cluster has 4 CPUs; waiting until one has"]
 
 
 def test_room_counts_living_machines() -> None:
@@ -103,7 +103,7 @@ def test_needs_follow_threads_and_accelerator() -> None:
     with_gpu, without = RayCluster(FakeRay(nodes=[{"CPU": 4.0, "GPU": 1.0}])), RayCluster(FakeRay())
     assert with_gpu.needs(0, "auto") == Needs(1, 1) and without.needs(0, "auto") == Needs(1, 0)
     assert with_gpu.needs(3, "cpu") == Needs(3, 0) and without.needs(1, "gpu") == Needs(1, 1)
-    assert str(Needs(2, 1)) == "2 CPU(s) and 1 GPU(s)"
+    assert str(Needs(2, 1)) == "2 CPUs and 1 GPU"
 
 
 def test_workers_learn_where_the_work_comes_from() -> None:

@@ -40,6 +40,7 @@ def test_one_bar_for_all_steps_on_standard_error(
     assert out == ""
     for part in ("training  step 2 of 2: lond-drs epoch 2/2 warm-up", "100%", "loss 1.250", "acc 50.0"):
         assert part in err
+    assert "left" not in err.splitlines()[-1], "nothing is left at the end"
 
 
 def test_calm_lines_where_output_is_redirected(capfd: pytest.CaptureFixture[str]) -> None:

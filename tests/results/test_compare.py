@@ -198,7 +198,7 @@ def test_tables_by_hand(records: list[Record], tmp_path: Path) -> None:
     found = Comparison("mini", groups, {"sed, seed 1": "no memory"})
     paths = write_tables(found, tmp_path)
     lines = paths[2].read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "**mini**, means over the last 3 epoch(s)"
+    assert lines[0] == "**mini**, means over the last 3 epochs"
     assert lines[2] == (
         "| method | epochs | batch size | steps a phase | n | accuracy | AUROC | FPR95 | F1 mislabelled | F1 foreign "
         "| seconds an epoch |"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lond.cli.audit_notes import existing_audit, told_foreign, train_command
-from lond.cli.shared import note, out, say
+from lond.cli.shared import note, out, say, starting
 from lond.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def apply(
     ] = False,
 ) -> None:
     """Show, and with --write create, the corrected set of an audit; originals are never changed."""
+    starting("apply")
     from lond.audit.correct.apply import plan_corrections
     from lond.audit.correct.decisions import read_decisions, read_not_copies
     from lond.audit.correct.place import check_place_of

@@ -11,8 +11,8 @@ import typer
 
 from lond.cli.audit_notes import print_copies, print_model
 from lond.cli.cluster import LOCAL, AddressOption, OnOption, check_place, chosen_cluster
-from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say
-from lond.errors import ConfigError
+from lond.cli.shared import Accelerator, LogTo, Threads, note, out, resumable, say, starting
+from lond.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from lond.audit.result import Audit
@@ -49,7 +49,7 @@ def audit(
     ] = None,
     whole: Annotated[
         bool | None,
-        typer.Option("--whole/--centre", help="See whole pictures, padded to squares, or their centre squares."),
+        typer.Option("--whole/--centre", help="See all pictures whole, padded to squares, or their centre squares."),
     ] = None,
     int8: Annotated[
         bool, typer.Option("--int8", help="Run the network in eight-bit integers; faster on a CPU (extra int8).")
@@ -93,7 +93,8 @@ def audit(
     jobs: Annotated[int, typer.Option(help="Workers that read images on Ray; 0 = as many as fit.")] = 0,
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
-    from lond.audit.earlier_tables import kept_tables
+    starting("audit")
+    from lond.audit.earlier_tables import kept_tables, told_kept
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.risen import why_risen
     from lond.audit.run import audit as run_audit
@@ -125,7 +126,7 @@ def audit(
         read_own_shard(source, beside, features, settings.extractor, runtime, features=embeddings is None)
         return
     with (
-        resumable(),
+        resumable(lambda: _told_reused(features)),
         chosen_cluster(on, ray_address) as cluster,
         recorded(logs or (), folder, "audit"),
         overall("audit", lines=True) as work,
@@ -152,8 +153,17 @@ def audit(
     replaced = kept_tables(folder)[len(earlier) :]
     _print_summary(found, why_risen(replaced[-1], found) if replaced and decisions is not None else {})
     for kept in replaced:
-        say(f"earlier table: {kept} (what this folder held before; the new table differs)")
+        say(told_kept(kept))
     _print_places(found, folder, written[0])
+
+
+def _told_reused(features: Path) -> str:
+    """Return what of an interrupted audit the next one reuses, by the folder of its features."""
+    from lond.frozen.cache import ROWS_A_FILE
+
+    if any(features.glob("*/*.safetensors")):
+        return "the features stored so far are reused"
+    return f"nothing is stored yet; features are stored {ROWS_A_FILE:,} images at a time, and when all are read"
 
 
 def _training_kind(finetune: bool, from_scratch: bool) -> TrainingKind:
@@ -200,8 +210,7 @@ def _keep_decisions(found: Audit, decisions: Path | None, folder: Path) -> None:
 
 def _print_places(found: Audit, folder: Path, table: Path) -> None:
     """Print the output paths and the next command."""
-    from lond.audit.result import PAGE
-    from lond.audit.saved import advice_after, kept_decisions
+    from lond.audit.saved import PAGE, advice_after, kept_decisions
 
     look = found.summary.get("second_look")
     if look:
@@ -211,7 +220,7 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
         say(f"decisions: {kept_decisions(folder, look['key'])}")
     print_model(folder)
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)
-    say(advice_after(str(folder), look["decided"] if look else 0))
+    say(advice_after(str(folder), look["decided"] if look else 0, found.summary.get("source")))
 
 
 def _on_ray(cluster: RayCluster, runtime: RuntimeSettings, workers: int) -> ReadingSpread:
@@ -246,6 +255,9 @@ def _print_summary(found: Audit, risen: Mapping[str, str]) -> None:
     if len(problems) > SHOWN:
         notes.append(f"and {len(problems) - SHOWN} more that cannot be used (summary.json)")
     if found.summary["leaks"]:
-        notes.append(f"{len(found.summary['leaks'])} image(s) are in the test set as well (summary.json)")
+        leaks = len(found.summary["leaks"])
+        notes.append(
+            f"{counted(leaks, 'image')} {'is' if leaks == 1 else 'are'} in the test set as well (summary.json)"
+        )
     for text in notes:
         note(text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lond.cli.runs import print_threshold
 from lond.cli.shared import say
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 
 if TYPE_CHECKING:
     from lond.audit.table import AuditTable
@@ -20,7 +20,7 @@ def print_copies(table: AuditTable) -> None:
     """Say how many groups of copies and remarks on picture quality the page shows."""
     groups = len({*table.copy_group} - {""})
     kinds = Counter(kind for kinds in table.quality for kind in kinds)
-    told = [f"{groups} group(s) of copies"] * bool(groups)
+    told = [counted(groups, "group") + " of copies"] * bool(groups)
     if kinds:
         told.append(f"unusual pictures ({', '.join(f'{count} {kind}' for kind, count in kinds.most_common())})")
     if told:
@@ -55,13 +55,14 @@ def train_command(corrected: Path, audit: Path) -> str:
     from lond.frozen.extractor import ExtractorSettings
     from lond.io.json_files import read_json
 
-    command = f"lond train {shlex.quote(str(corrected))} --frozen"
+    run = Path("runs") / (corrected.stem if corrected.suffix == ".csv" else corrected.name)
+    command = f"lond train {shlex.quote(str(corrected))} --frozen --out {shlex.quote(str(run))}"
     features, usual = audit / "features", asdict(ExtractorSettings())
     try:
         used = read_json(audit / SUMMARY)["settings"]["extractor"]
         # Features are found again only if they are of the same network and views.
         wanted = {name: used[name] for name in ("backbone", "size", "mirrored", "precision", "checkpoint_path")}
-        wanted["whole"] = used.get("whole", False)
+        wanted |= {"whole": used.get("whole", False), "squares_beyond": used.get("squares_beyond", 0.0)}
     except (DataError, LookupError, TypeError):
         return command
     if not features.is_dir():
@@ -85,4 +86,6 @@ def told_foreign(count: int, folder: Path) -> str:
     except DataError:
         model = ""
     more = f"; {model}" if model else ""
-    return f"{count} foreign image(s) are left out, so a model trained on this set recognises fewer of them{more}"
+    are = "is" if count == 1 else "are"
+    out = f"{counted(count, 'foreign image')} {are} left out"
+    return f"{out}, so a model trained on this set recognises fewer foreign images{more}"

@@ -25,12 +25,13 @@ from lond.cli.shared import (
     TrainedOn,
     Whole,
     known_names,
+    note,
     print_table,
     resumable,
     say,
     seed_numbers,
 )
-from lond.errors import MissingDependencyError
+from lond.errors import MissingDependencyError, counted
 
 if TYPE_CHECKING:
     from lond.results.jobs import Job
@@ -49,7 +50,7 @@ def compare(
     epochs: Annotated[int | None, typer.Option(help="Epochs of every method; warm-ups keep their share.")] = None,
     frozen: Frozen = False,
     network: FrozenNetwork = "",
-    whole: Whole = False,
+    whole: Whole = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any setting, for all methods or one: --set dividemix:train.max_steps=20."),
@@ -62,7 +63,7 @@ def compare(
 ) -> None:
     """Train several methods on one data set and compare them; keep finished runs and resume interrupted ones."""
     from lond.methods import ALL_METHODS
-    from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages
+    from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages, unscaled
     from lond.results.compare import STORE, draw, write_tables
     from lond.results.compare import compare as run_comparison
     from lond.results.jobs import plan
@@ -72,10 +73,10 @@ def compare(
     workers, threads = jobs_and_threads(jobs, threads, on)
     chosen = known_names("" if methods == "all" else methods, ALL_METHODS) or list(ALL_METHODS)
     check_overrides(settings or [], chosen)
-    configs = {}
+    configs, unfit = {}, list[str]()
     for method in chosen:
         overrides = overrides_of(settings or [], method)
-        configs[method] = stages(
+        made = stages(
             source,
             preset_name,
             method,
@@ -86,7 +87,14 @@ def compare(
             network=network,
             whole=whole,
             overrides=overrides,
-        )[COMMAND_LINE]
+        )
+        configs[method] = made[COMMAND_LINE]
+        unfit += [method] if unscaled(made, overrides) else []
+    if unfit:
+        note(
+            "train.epochs changes the length alone and leaves warm-ups, ramps, memories and learning rates "
+            f"({', '.join(unfit)}); --epochs scales them, too"
+        )
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads)
     title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")
@@ -94,7 +102,7 @@ def compare(
         found = run_comparison(
             planned, title, folder / STORE, workers=workers, cluster=cluster, runtime=runtime, say=say
         )
-    heading = f"{found.title}, means over the last {found.mean_over_last} epoch(s) of every run"
+    heading = f"{found.title}, means over the last {counted(found.mean_over_last, 'epoch')} of every run"
     print_table(found.table, heading, ("epochs", "batch_size"))
     _note_others(folder, planned)
     written = write_tables(found, folder)

@@ -23,7 +23,7 @@ def demo(
     threads: Threads = 0,
 ) -> None:
     """Compare LOND-DRS with plain cross-entropy on scikit-learn's digits with noisy labels, and audit the labels."""
-    from lond.audit.result import PAGE
+    from lond.audit.saved import PAGE
     from lond.demo import AUDIT, REPORT, TITLES, audit_demo, run_demo, subtitle
     from lond.results.tables import metrics_table
 

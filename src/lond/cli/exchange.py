@@ -10,6 +10,7 @@ import typer
 
 from lond.cli.audit_notes import existing_audit
 from lond.cli.shared import say
+from lond.errors import ConfigError, counted
 
 
 def audit_export(
@@ -49,22 +50,37 @@ def audit_import(
     labels: Annotated[Path, typer.Argument(help="Export of the other tool: a file or a folder.")],
     tool: Annotated[str, typer.Option("--from", help="datalab, fiftyone, huggingface or label-studio.")],
     table: Annotated[Path, typer.Option(help="Folder of the audit, or its audit.csv or audit.parquet.")],
-    save: Annotated[Path, typer.Option("--out", help="CSV of decisions to write.")] = Path("decisions.csv"),
+    save: Annotated[
+        Path | None, typer.Option("--out", help="CSV of decisions to write; default: decisions-from-TOOL.csv.")
+    ] = None,
     all_checked: Annotated[
         bool, typer.Option("--all-checked", help="A person checked every image: unchanged labels are right.")
     ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Turn labels from another tool into decisions for `lond apply` and for the page."""
     from lond.audit.formats.exchange import decisions_from, format_of, write_decisions
     from lond.audit.saved import table_of
     from lond.audit.table import read_audit
 
-    judged = read_audit(table_of(existing_audit(table)))
     form = format_of(tool)
+    save = _new_file(save or Path(f"decisions-from-{tool}.csv"), overwrite=overwrite)
+    judged = read_audit(table_of(existing_audit(table)))
     decisions = decisions_from(form.read(labels), judged, keep_unchanged=form.chosen or all_checked)
     write_decisions(save, decisions, judged)
-    say(f"written: {save} ({len(decisions)} decisions)")
+    say(f"written: {save} ({counted(len(decisions), 'decision')})")
     if not decisions:
         why = "nobody has chosen a label there" if form.chosen else "no label differs from the given one"
         all_right = "" if form.chosen else "; --all-checked takes unchanged labels as checked and right"
         say(f"note: {why}, so there is nothing to apply{all_right}")
+
+
+def _new_file(path: Path, *, overwrite: bool) -> Path:
+    """Return a file that may be written.
+
+    Raises:
+        ConfigError: it exists, and may hold decisions from the page.
+    """
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{path} exists; name another file with --out, or replace this one with --overwrite")
+    return path

@@ -47,4 +47,6 @@ def export(
     say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']!r}")
     if said["outputs"]:
         say(f"input {said['input']['name']}: {said['input']['dtype']} ({size}); {said['input']['preprocessing']}")
+        if said["input"]["name"] == "images":
+            say("docs/export.md has this preparation as code, and how closely the values agree with lond predict")
         say(f"outputs: {', '.join(said['outputs'])}; foreign score: {said['detector']}")

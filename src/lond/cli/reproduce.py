@@ -53,7 +53,7 @@ def reproduce(
         Path | None,
         typer.Option(help=f"Results store; default: {STORE}, for smoke runs one in the output folder."),
     ] = None,
-    accelerator: Annotated[str, typer.Option(help="Device: auto, cpu, gpu or mps.")] = "auto",
+    accelerator: Annotated[str, typer.Option(help="Device: auto, cpu, gpu, cuda or mps.")] = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs without running them.")] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask for confirmation, however long it takes.")

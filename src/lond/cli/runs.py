@@ -54,12 +54,12 @@ def print_threshold(found: dict[str, Any], folder: Path) -> None:
     if found["threshold"] is None:
         say(f"note: too few images for a threshold at {rate} false alarms: no new image is called foreign; {advice}")
     elif images is not None:
+        low, high = likely_rates(found["false_alarm_rate"], images)
         mistaken = f"about {100 * found['false_alarm_rate']:g} in 100 known images will be called foreign by mistake"
-        say(f"threshold: {mistaken} (set on {images} {_told_source(found['threshold_from'])})")
+        likely = f"likely {100 * low:.1f} to {100 * high:.1f}"
+        say(f"threshold: {mistaken} ({likely}; set on {images} {_told_source(found['threshold_from'])})")
         if images < FEW_KNOWN // 2:
-            low, high = likely_rates(found["false_alarm_rate"], images)
-            true = f"its true rate may lie anywhere from {100 * low:.0f} to {100 * high:.0f} %"
-            say(f"note: {images} images make a coarse threshold, and {true}; {advice}")
+            say(f"note: {images} images make a coarse threshold; {advice}")
 
 
 def _told_source(source: str) -> str:

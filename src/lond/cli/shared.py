@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,10 +54,13 @@ FrozenNetwork = Annotated[
     str, typer.Option(help="Frozen network, with --frozen: efficientnet-lite0 to -lite2 or timm:<model>.")
 ]
 Whole = Annotated[
-    bool,
-    typer.Option("--whole", help="Let the frozen network see whole pictures, padded to squares; implies --frozen."),
+    bool | None,
+    typer.Option(
+        "--whole/--centre",
+        help="Let the frozen network see all pictures whole, padded to squares (implies --frozen), or centre squares.",
+    ),
 ]
-TrainedOn = Annotated[str, typer.Option(help="Device: auto, cpu, gpu or mps.")]
+TrainedOn = Annotated[str, typer.Option(help="Device: auto, cpu, gpu, cuda or mps.")]
 """Options of the commands that train runs."""
 
 LogTo = Annotated[list[str] | None, typer.Option("--log-to", help="Also log to tensorboard, mlflow or wandb.")]
@@ -70,6 +74,12 @@ def say(text: str) -> None:
     out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def starting(command: str) -> None:
+    """Say on a terminal that a command has begun, before it loads libraries, which takes seconds."""
+    if sys.stdout.isatty():
+        typer.echo(f"{command}: starting")
+
+
 def note(text: str) -> None:
     """Print a note, without characters that move a terminal's cursor or change its colours."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
@@ -77,12 +87,13 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def resumable() -> Iterator[None]:
-    """End the command with advice if a person interrupts the work that is done meanwhile."""
+def resumable(told_reused: Callable[[], str] = str) -> Iterator[None]:
+    """End the command with advice, and what of the work is reused, if a person interrupts what is done meanwhile."""
     try:
         yield
     except KeyboardInterrupt:
-        say("stopped; run the same command to resume")
+        reused = told_reused()
+        say(f"stopped; run the same command to resume{f' ({reused})' if reused else ''}")
         raise typer.Exit(130) from None
 
 

@@ -48,7 +48,7 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Total epochs; the warm-up keeps its share.")] = None,
     frozen: Frozen = False,
     network: FrozenNetwork = "",
-    whole: Whole = False,
+    whole: Whole = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. --set train.batch_size=64.")
     ] = None,
@@ -68,7 +68,7 @@ def train(
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; an interrupted run resumes."""
     from lond.io.json_files import read_json
-    from lond.presets.options import COMMAND_LINE, key_and_value, stages
+    from lond.presets.options import COMMAND_LINE, key_and_value, stages, unscaled
     from lond.processes.started import is_first_process, started_outside
     from lond.runs import METRICS
     from lond.runs.fit_detector import check_name
@@ -94,6 +94,11 @@ def train(
         devices, nodes = started.devices, started.nodes
     runtime = RuntimeSettings(accelerator, devices, nodes, precision, threads, timeout)
     _note_warmup(config)
+    left = unscaled(found, overrides)
+    if left:
+        listed = ", ".join(f"{key}={value}" for key, value in left.items())
+        epochs = config.train.epochs
+        note(f"train.epochs={epochs} changes the length alone and leaves {listed}; --epochs {epochs} scales them, too")
     if dry_run:
         _describe(found, runtime)
         return

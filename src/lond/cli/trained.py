@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lond.cli.runs import RunFolder, chosen_run, describe_threshold
-from lond.cli.shared import Accelerator, Threads, out, print_figures, say
+from lond.cli.shared import Accelerator, Threads, out, print_figures, say, starting
 from lond.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def predict(
 
     An image is foreign if its score exceeds the threshold, which is printed and stands beside the score.
     """
+    starting("predict")
     from lond.runs import load_run
     from lond.runs.image_tables import prediction_rows
     from lond.train.runtime import Runtime, RuntimeSettings
@@ -85,6 +86,7 @@ def predict(
         soft_wrap=True,
     )
     say(describe_threshold(run, threshold))
+    say(f"foreign_score: {run.detector}; it has a scale of its own, and is a probability in audit.csv only")
 
 
 def calibrate(

@@ -36,7 +36,8 @@ class Needs:
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"{self.cpus} CPU(s)" + (f" and {self.gpus} GPU(s)" if self.gpus else "")
+        names = [(self.cpus, "CPU"), *([(self.gpus, "GPU")] if self.gpus else [])]
+        return " and ".join(f"{number} {name}{'' if number == 1 else 's'}" for number, name in names)
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,13 @@ class Bar:
         """Show the progress."""
         step = f"step {event.position}: " if event.steps > 1 else ""
         text = " ".join(part for part in (f"{event.title}  {step}{event.name}", event.detail) if part)
+        done = event.step >= event.steps and event.share >= 1
         self._progress.update(
             self._task,
             total=float(max(event.steps, event.step, 1)),
             completed=event.step - 1 + event.share,
             description=escape(text),
-            left="" if event.seconds_left is None else f"{duration(event.seconds_left)} left",
+            left="" if event.seconds_left is None or done else f"{duration(event.seconds_left)} left",
         )
         if event.record is not None:
             self._progress.update(self._task, numbers=escape(numbers_of(event.record)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lond.cluster.tasks import RayCluster
-from lond.errors import ConfigError
+from lond.errors import ConfigError, counted
 from lond.io.atomic import write_atomically
 from lond.io.json_files import write_json
 from lond.results.batch import Outcome, carry_out
@@ -114,7 +114,7 @@ def write_tables(comparison: Comparison, folder: Path) -> list[Path]:
     runs = runs_table(records, comparison.metrics).raw()
     write_json(paths[0], content | {"runs": runs, "problems": comparison.problems})
     write_atomically(paths[1], as_csv(table))
-    heading = f"**{comparison.title}**, means over the last {window} epoch(s)\n\n"
+    heading = f"**{comparison.title}**, means over the last {counted(window, 'epoch')}\n\n"
     problems = "".join(f"\n{run}: {text}\n" for run, text in comparison.problems.items())
     write_atomically(paths[2], heading + as_markdown(table) + problems)
     return paths

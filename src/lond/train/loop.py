@@ -17,7 +17,7 @@ from torch import Tensor
 from lond.data.batches import BatchMaker, ordered_views
 from lond.data.squares import note_unreadable, unreadable
 from lond.data.views import Views
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 from lond.evaluate import evaluate_predictions, selection_quality
 from lond.methods.base import Method
 from lond.processes.group import together
@@ -193,7 +193,7 @@ class Trainer:
         self.method.train()
         steps = self.batches.steps(phase)
         if not steps:
-            raise DataError(f"{phase.lead} image(s) are too few to train on")
+            raise DataError(f"{counted(phase.lead, 'image')} are too few to train on")
         random = generator(self.settings.seed, "step", epoch, phase.name, 0)
         sums: dict[str, Tensor] = {}
         counts: Counter[str] = Counter()
