@@ -86,15 +86,20 @@ def trials() -> list[Trial]:
     found += [Trial("methods", *run) for run in SECOND]
     found += [Trial("methods", noise, "lond-drs-fast", seed) for seed in range(3) for noise in NOISES]
     found += [
-        Trial("savings", "sym50", "lond-drs", 0, {f"settings.savings.{name}": value}, name.replace("_", "-"))
+        Trial("savings", noise, "lond-drs", 0, {f"settings.savings.{name}": value}, name.replace("_", "-"))
         for name, value in SAVINGS.items()
+        for noise in NOISES
     ]
     found += [
         Trial("savings", "sym50", "lond-drs", 0, {f"settings.savings.{name}": SAVINGS[name] for name in names}, label)
         for label, names in COMBINED.items()
     ]
-    more = {"settings.savings.survey_targets": SAVINGS["survey_targets"]}
-    found += [Trial("savings", noise, "lond-drs-fast", 0, more, "survey-targets") for noise in NOISES]
+    whole = {"train.batch_size": "128"}
+    found += [
+        Trial("savings", noise, "lond-drs-fast", seed, whole, "batches-of-128") for seed in range(3) for noise in NOISES
+    ]
+    more = {**whole, "settings.savings.survey_targets": SAVINGS["survey_targets"]}
+    found += [Trial("savings", noise, "lond-drs-fast", 0, more, "batches-of-128-survey-targets") for noise in NOISES]
     found += [
         Trial("savings", noise, "cross-fit", 0, {"settings.strong_views": "false"}, "one-view") for noise in NOISES
     ]

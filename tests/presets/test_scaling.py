@@ -36,7 +36,7 @@ def test_full_scale_is_as_published(method: str, name: str) -> None:
     assert config.settings == recipe.settings
     assert config.optimiser == (recipe.optimiser or base.optimiser)
     assert config.train.epochs == (recipe.epochs or base.train.epochs)
-    assert config.train.batch_size == (recipe.batch_size or base.train.batch_size)
+    assert config.train.batch_size == (recipe.batch_size or recipe.batch_share * base.train.batch_size)
     assert (config.data, config.net) == (base.data, base.net)
     assert config.train.max_steps == 0
 

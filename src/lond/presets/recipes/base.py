@@ -68,6 +68,8 @@ class Recipe:
     optimiser: OptimiserSettings | None = None
     epochs: int | None = None
     batch_size: int | None = None
+    batch_share: float = 1.0
+    """Share of the preset's batch size that a method learns in which otherwise is trained as another one."""
     strong: str | None = None
     """Policy of the strong views, if the method wants another than the data set's."""
     # A step costs, in steps of plain cross-entropy: Co-teaching(+) 1.3, NPN 2.1, NGC and SED 2.3, NCE 2.5, Jo-SRC 2.6,

@@ -1,4 +1,4 @@
-"""LOND-DRS with savings: everything else as published."""
+"""LOND-DRS with savings, in batches of half the size: everything else as published."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from lond.presets.recipes.base import FeatureRun, Occasion, Recipe, extended
 
 
 def recipe(occasion: Occasion) -> Recipe:
-    """Return the published settings of LOND-DRS, with savings."""
+    """Return the published settings of LOND-DRS, with savings, and twice the steps."""
     published = lond_drs.recipe(occasion)
 
     def on_features(settings: LondDrsSettings, run: FeatureRun) -> LondDrsFastSettings:
         made = extended(LondDrsFastSettings, published.on_features(settings, run))
         return replace(made, savings=settings.savings)
 
-    return replace(published, settings=extended(LondDrsFastSettings, published.settings), on_features=on_features)
+    settings = extended(LondDrsFastSettings, published.settings)
+    return replace(published, settings=settings, batch_share=0.5, on_features=on_features)
