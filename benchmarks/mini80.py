@@ -73,6 +73,7 @@ AFFECTED = ("cross-fit", "sed", "npn-hard", "npn-soft", "cir-plus", "unicon", "j
 SECOND = (
     *((noise, "standard", seed) for seed in range(3) for noise in NOISES),
     *(("sym50", "co-teaching", seed) for seed in (0, 1)),
+    *(("sym50", "co-teaching-plus", seed) for seed in (0, 1)),
     *((noise, "cross-fit", seed) for seed in (1, 2) for noise in NOISES),
 )
 """More runs of cross-entropy, beside which methods are judged, and of methods within five points of LOND-DRS."""
