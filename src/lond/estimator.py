@@ -31,6 +31,7 @@ from lond.presets.for_estimator import estimator_config, estimator_config_on_fea
 from lond.runs import LoadedRun, Trained, load_trained, save_trained, train_samples
 from lond.runs.calibration import Calibration
 from lond.runs.data import in_memory, new_features, reading_at, shape_of
+from lond.runs.folder import part_seen
 from lond.runs.out_of_fold import needs_folds, out_of_fold_calibration
 from lond.train.runtime import Runtime, RuntimeSettings
 from lond.types import Prediction, Problem, Samples
@@ -292,9 +293,15 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         table: np.ndarray = validate_data(self, given, reset=reset, dtype=FLOATS)
         return table
 
+    def _whole(self) -> bool | None:
+        """Return whether the frozen network sees whole pictures: as asked for, else as for the run to resume."""
+        if self.whole is not None or self.run_folder is None:
+            return self.whole
+        return part_seen(Path(self.run_folder))
+
     def _ready(self, samples: Samples) -> Samples:
         """Return samples to learn from: features of the frozen network if there is one, else decoded images."""
-        frozen = frozen_settings(self.frozen, self.whole)
+        frozen = frozen_settings(self.frozen, self._whole())
         if self.frozen and is_features(samples.pixels):
             raise ConfigError("X holds features already, which no frozen network can look at: leave out frozen")
         if self.frozen:
@@ -302,7 +309,7 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return in_memory(samples)
 
     def _config(self, samples: Samples) -> RunConfig:
-        params = self.get_params(deep=False)
+        params = {**self.get_params(deep=False), "whole": self._whole()}
         if is_features(samples.pixels):
             return estimator_config_on_features(params, len(samples))
         return estimator_config(params, min(samples.pixels.size))

@@ -281,7 +281,9 @@ def test_probabilities_that_say_nothing_leave_the_verdicts_alone() -> None:
 def test_a_whole_network_can_be_trained_instead(train: str, tmp_path: Path) -> None:
     write_folder(tmp_path / "images", each=24, foreign=4, wrong=3)
     settings = replace(SETTINGS, train=train, epochs=3, folds=2, extractor=ExtractorSettings(size=32))
+    settings = replace(settings, extractor=replace(settings.extractor, squares_beyond=4.5))
     found = run(tmp_path / "images", settings=settings, folder=tmp_path / "heads")
+    assert not found.summary["settings"]["extractor"]["squares_beyond"], "a trained network sees centre squares only"
     judged = Counter(found.table.verdict)
     assert sum(judged.values()) == len(found.table) == 76
     assert np.isfinite(found.table.foreign_score).all()

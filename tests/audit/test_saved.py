@@ -10,6 +10,7 @@ import pytest
 from audit.page.page_samples import make_page, make_thumbnail
 from audit.result_samples import make_audit
 
+from lond.audit import Audit
 from lond.audit.page.write import write_page
 from lond.audit.saved import (
     advice_after,
@@ -23,7 +24,7 @@ from lond.audit.saved import (
     writable,
 )
 from lond.errors import ConfigError, DataError
-from lond.io.json_files import write_json
+from lond.io.json_files import read_json, write_json
 
 
 def test_a_page_gives_title_map_and_pictures_by_id(tmp_path: Path) -> None:
@@ -104,6 +105,21 @@ def test_a_second_look_is_not_overwritten_by_a_first_one(tmp_path: Path) -> None
     write_json(tmp_path / "summary.json", {"second_look": {}})
     with pytest.raises(ConfigError, match="some decided image"):
         check_second_look(tmp_path)
+
+
+def test_a_third_audit_still_tells_how_decided_images_were_judged_at_first(tmp_path: Path) -> None:
+    found = make_audit(20)
+    first, second, third = found.table.id[:3]
+    table = replace(found.table, decided=tuple("keep" if name in (first, second) else "" for name in found.table.id))
+
+    def look(judged: dict[str, list[object]]) -> Audit:
+        facts = {"decided": 2, "taught": 2, "key": "12ab", "model": "", "judged": judged}
+        return replace(found, table=table, summary=found.summary | {"second_look": facts})
+
+    look({first: ["mislabelled", "dog", 0.7], second: ["foreign", "", 0.6], third: ["foreign", "", 0.9]}).save(tmp_path)
+    look({second: ["clean", "", 0.8]}).save(tmp_path)
+    judged = read_json(tmp_path / "summary.json")["second_look"]["judged"]
+    assert judged == {first: ["mislabelled", "dog", 0.7], second: ["clean", "", 0.8]}, "the third is undecided again"
 
 
 def test_decisions_that_an_audit_took_in_are_not_asked_for_again() -> None:

@@ -57,6 +57,18 @@ def test_accepted_verdicts_without_a_new_label() -> None:
     assert look.words == ("accept", "accept", "", "", "", "") and look.verdict(3, 0) is None
 
 
+def test_what_was_judged_before_is_remembered() -> None:
+    """But not what a person had decided before, which has a confidence of 1, nor what no file of decisions tells."""
+    look = decided(
+        _0=ReviewDecision(Choice.ACCEPT, "", "mislabelled", NAMES[1], confidence=0.71),
+        _1=ReviewDecision(Choice.KEEP, "", "foreign"),
+        _2=ReviewDecision(Choice.KEEP, "", "clean", confidence=1.0),
+        _3=ReviewDecision(Choice.FOREIGN),
+    )
+    ids = SAMPLES.ids
+    assert look.judged == {ids[0]: ("mislabelled", NAMES[1], 0.71), ids[1]: ("foreign", "", None)}
+
+
 def test_exact_copies_share_the_truth_unless_they_contradict() -> None:
     look = decided(_0=ReviewDecision(Choice.KEEP), _2=ReviewDecision(Choice.FOREIGN), _4=ReviewDecision(Choice.KEEP))
     shared = look.among_copies(["a", "a", "b", "c", "b", ""])

@@ -115,11 +115,12 @@ def test_new_images_are_seen_as_the_audited_ones(photos: Path, tmp_path: Path, w
         audit(photos, whole=False, folder=heads, runtime=runtime)
 
 
-def test_pictures_of_a_list_are_seen_whole_too(photos: Path) -> None:
+@pytest.mark.parametrize(("whole", "seen"), [(True, "whole, padded"), (None, LONG_IN_SQUARES)])
+def test_pictures_of_a_list_are_seen_so_too(photos: Path, whole: bool | None, seen: str) -> None:
     paths = sorted(photos.glob("*/*.png"))
     pictures, labels = [Image.open(path) for path in paths], [path.parent.name for path in paths]
-    found = audit((pictures, labels), test=(pictures[:4], labels[:4]), whole=True, runtime=RuntimeSettings("cpu"))
-    assert found.summary["seen"] == "whole, padded"
+    found = audit((pictures, labels), test=(pictures[:4], labels[:4]), whole=whole, runtime=RuntimeSettings("cpu"))
+    assert found.summary["seen"] == seen
     exact = {(leak["id"], leak["test_id"]) for leak in found.summary["leaks"] if leak["exact"]}
     assert exact == {(str(place), str(place)) for place in range(4)}
     wrong = {paths[int(name)].name for name in found.select(verdict="mislabelled").id}

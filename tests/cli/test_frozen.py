@@ -95,6 +95,19 @@ def test_a_setting_about_the_frozen_network_asks_for_it(tmp_path: Path, lond: Ca
     assert (code, "finished already" in out) == (0, True)
 
 
+def test_a_run_that_saw_centre_squares_is_resumed_without_being_told(tmp_path: Path, lond: Call) -> None:
+    """As runs from before long pictures were seen in three squares must be."""
+    write_images(tmp_path / "images")
+    command = ["train", tmp_path / "images", "--frozen", "--epochs", 2, "--set", "net.width=0.25", *SMALL]
+    for first, saw in ([], 2.0), (["--centre"], 0.0):
+        run = tmp_path / f"run{saw}"
+        code, _, err = lond(*command, "--out", run, *first)
+        assert code == 0, err
+        assert load_run(run).config.data.frozen.squares_beyond == saw
+        code, out, err = lond(*command, "--out", run)
+        assert (code, "finished already" in out) == (0, True), err
+
+
 def test_methods_are_compared_on_features(tmp_path: Path, lond: Call) -> None:
     write_images(tmp_path / "images")
     out_folder = tmp_path / "compare"

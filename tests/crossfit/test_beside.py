@@ -80,6 +80,16 @@ def test_decisions_stay_certain(spread: float) -> None:
     assert torch.equal(after.evidence.suggested[:10], true[:10]) and (after.confidence[:10] == 1).all()
 
 
+def test_decisions_do_not_pass_for_noise_of_the_probabilities() -> None:
+    """Where probabilities judge, the amount of noise stays what it was without decisions, too."""
+    true, given = noisy()
+    decided = torch.where(torch.arange(COUNT) < 40, true, UNDECIDED)
+    blind, told = (judge_labels(features(40.0, 0), given, CLASSES, decided=known) for known in (None, decided))
+    without, found = with_probabilities(blind, opinions(1.0, 2)), with_probabilities(told, opinions(1.0, 2))
+    assert without.judged and found.judged
+    assert found.judgement.evidence.whole == without.judgement.evidence.whole
+
+
 def test_missing_labels_and_zero_probabilities_are_allowed() -> None:
     true, given = noisy()
     given[300:320] = -1

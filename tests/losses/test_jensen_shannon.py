@@ -36,6 +36,11 @@ def test_shapes_are_broadcast() -> None:
     assert got[2, 3].item() == pytest.approx(jensen_shannon(p[2, 0], q[3]).item(), abs=1e-6)
 
 
+def test_other_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"as many classes, not \(4, 3\) and \(4, 1\)"):
+        jensen_shannon(torch.full((4, 3), 1 / 3), torch.ones(4, 1))
+
+
 def test_gradients_are_finite_where_a_probability_is_zero() -> None:
     logits = torch.tensor([[200.0, 0.0, -200.0]], requires_grad=True)
     jensen_shannon(logits.softmax(dim=1), torch.tensor([[0.0, 1.0, 0.0]])).sum().backward()

@@ -13,7 +13,7 @@ from methods.tiny import default_settings, first_batches, survey_of, tiny_method
 
 from lond.errors import ConfigError
 from lond.identify import Assignment
-from lond.methods.jo_src import JoSrc, JoSrcSettings, clean_likelihood, smoothed_labels, smoothing_for
+from lond.methods.jo_src import JoSrc, JoSrcSettings, clean_likelihood, smoothed_labels, smoothing_of
 from lond.types import UNLABELLED, Batch, Clock, Samples, Term
 
 
@@ -66,7 +66,7 @@ def test_the_likelihood_keeps_to_its_bounds() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 16, 79])
 def test_few_classes_keep_the_published_distance_between_labels(classes: int) -> None:
-    row = smoothed_labels(torch.tensor([0]), classes, smoothing_for(None, classes))[0]
+    row = smoothed_labels(torch.tensor([0]), classes, smoothing_of(JoSrcSettings(), classes))[0]
     other = row.roll(1) if classes == 2 else row[[1, 0, *range(2, classes)]]
     assert row[0] > row[1]
     # 80 classes, 0.6: (0.4, 0.6 / 79, ...) against the same with the first two exchanged.
@@ -76,8 +76,16 @@ def test_few_classes_keep_the_published_distance_between_labels(classes: int) ->
 
 
 def test_the_published_smoothing_at_the_published_classes() -> None:
-    assert smoothing_for(None, 80) == smoothing_for(None, 100) == 0.6
-    assert smoothing_for(0.3, 2) == smoothing_for(0.3, 80) == 0.3
+    usual, low = JoSrcSettings(), JoSrcSettings(label_smoothing=0.3)
+    assert smoothing_of(usual, 80) == smoothing_of(usual, 100) == 0.6
+    assert smoothing_of(low, 2) == smoothing_of(low, 80) == 0.3
+
+
+def test_the_rule_of_the_first_version() -> None:
+    """It limited the published value to four fifths of the way to equal shares."""
+    first = JoSrcSettings(**JoSrcSettings.formerly)
+    assert [smoothing_of(first, classes) for classes in (2, 16, 80)] == pytest.approx([0.4, 0.6, 0.6])
+    assert smoothing_of(first, 3) == pytest.approx(0.8 * 2 / 3)
 
 
 def test_too_much_smoothing_is_refused() -> None:

@@ -22,6 +22,7 @@ from lond.audit.saved import (
     SUMMARY,
     TABLE,
     check_second_look,
+    judged_before,
     next_commands,
     picture_of_file,
     read_page,
@@ -146,18 +147,29 @@ class Audit(AuditContents):
         if "second_look" not in self.summary:
             check_second_look(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        summary = self._with_judged_before(folder)
         with keeping_earlier(folder):
             paths = [*self._write_table(folder), folder / SUMMARY]
-            write_json(paths[-1], writable(self.summary))
+            write_json(paths[-1], writable(summary))
         commands = next_commands(str(folder), self.summary.get("source"))
         source = self.summary.get("source")
         page = ReviewPage(
-            *(self.title, self.table, self.class_names, self.summary, self.positions, self.thumbnail, commands),
+            *(self.title, self.table, self.class_names, summary, self.positions, self.thumbnail, commands),
             root=address_of_pictures(source, self.table.path),
             folder=folder_of_source(source),
         )
         write_pages(folder / PAGE, page, max_bytes=max_page_bytes)
         return [*paths, folder / PAGE]
+
+    def _with_judged_before(self, folder: Path) -> dict[str, Any]:
+        """Return the summary; a second look that follows another keeps what that one knew of images decided then."""
+        look = self.summary.get("second_look")
+        before = judged_before(folder)
+        if not before or look is None:
+            return self.summary
+        decided = {name for name, word in zip(self.table.id, self.table.decided, strict=True) if word}
+        kept = {name: told for name, told in before.items() if name in decided}
+        return {**self.summary, "second_look": {**look, "judged": {**kept, **look.get("judged", {})}}}
 
     def _write_table(self, folder: Path) -> list[Path]:
         """Write the table and return the files; those that an earlier audit of another size left are removed."""

@@ -88,6 +88,16 @@ def check_second_look(folder: Path) -> None:
     )
 
 
+def judged_before(folder: Path) -> dict[str, Any]:
+    """Return how decided images had been judged before, by id, as the second look in a folder tells; empty if none."""
+    try:
+        look = read_json(folder / SUMMARY).get("second_look")
+    except DataError:
+        return {}
+    told = look.get("judged") if isinstance(look, dict) else None
+    return told if isinstance(told, dict) else {}
+
+
 def next_commands(folder: str, source: object = None) -> tuple[str, str]:
     """Return what to run with decisions: another look, and the corrected set; ``SOURCE`` where it is not at hand.
 

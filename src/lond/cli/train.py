@@ -72,6 +72,7 @@ def train(
     from lond.processes.started import is_first_process, started_outside
     from lond.runs import METRICS
     from lond.runs.fit_detector import check_name
+    from lond.runs.folder import part_seen
     from lond.train.runtime import RuntimeSettings
 
     check_name(detector)
@@ -85,7 +86,7 @@ def train(
         epochs=epochs,
         frozen=frozen,
         network=network,
-        whole=whole,
+        whole=part_seen(folder) if whole is None else whole,
         overrides=overrides,
     )
     config = found[COMMAND_LINE]

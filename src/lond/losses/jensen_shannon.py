@@ -15,17 +15,23 @@ def jensen_shannon(first: Tensor, second: Tensor, base: float = 2.0) -> Tensor:
 
     Args:
         first: ``(..., C)`` p, non-negative; zeros count as ``0 log 0 = 0``.
-        second: ``(..., C)`` q, of a shape that fits.
+        second: ``(..., C)`` q; the dimensions before the classes are broadcast.
         base: of the logarithm; with 2 the divergence of distributions lies in [0, 1].
 
     Returns:
         ``(...)`` in float32.
+
+    Raises:
+        ValueError: the distributions differ in their number of classes.
 
     Examples:
         >>> jensen_shannon(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])).item()
         1.0
     """
     check_tensors(first=first, second=second)
+    if first.shape[-1:] != second.shape[-1:]:
+        shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise ValueError(f"distributions must be of as many classes, not {shapes}")
     first, second = torch.broadcast_tensors(first.float(), second.float())
     middle = (first + second) / 2
     nats = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2

@@ -5,8 +5,9 @@ Yao, Sun, Zhang, Shen, Wu, Zhang, Tang, CVPR 2021. docs/methods/jo_src.md lists 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -43,7 +44,10 @@ class JoSrcSettings(ClassifierSettings):
     """tau_c, the threshold at the end of warm-up."""
     final_threshold: float = 0.95
     label_smoothing: float | None = None
-    """epsilon, what a label gives to the other classes together; None: 0.6, less below 80 classes."""
+    """epsilon, what a label gives to the other classes together; None: 0.6, less for few classes."""
+    few_classes: Literal["distance", "limit"] = "distance"
+    """Without ``label_smoothing``: below 80 classes, keep the distance between two smoothed labels; or only limit it,
+    to 0.8 (1 - 1/C)."""
     consistency_weight: float = 0.5
     """alpha of the consistency of the two views; classification weighs 1 - alpha."""
     open_temperature: float = 10.0
@@ -51,6 +55,8 @@ class JoSrcSettings(ClassifierSettings):
     divergence_limit: float | None = None
     """Divergence, in bits, from which on the two views of an open-set sample are not pushed further apart."""
     teacher_momentum: float = 0.99
+
+    formerly: ClassVar[Mapping[str, Any]] = {"few_classes": "limit"}
 
     def __post_init__(self) -> None:
         """Check that lengths are not negative, and thresholds and weights lie in their ranges."""
@@ -85,7 +91,7 @@ class JoSrc(SingleMethod):
         self.settings = settings
         self.labels = task.labels
         self.num_classes = task.num_classes
-        self.smoothing = smoothing_for(settings.label_smoothing, task.num_classes)
+        self.smoothing = smoothing_of(settings, task.num_classes)
         self.net = build_classifier(settings, task)
         self.teacher = MeanTeacher(self.net, settings.teacher_momentum)
         self.seen = SampleTable(len(task.labels), 3)
@@ -168,22 +174,27 @@ class JoSrc(SingleMethod):
         self.seen.load(state["seen"])
 
 
-def smoothing_for(wanted: float | None, num_classes: int) -> float:
-    """Return epsilon; by default the published 0.6, or less below the 80 classes that it was published for.
+def smoothing_of(settings: JoSrcSettings, num_classes: int) -> float:
+    """Return epsilon: as it is set, else the published 0.6, or less below the 80 classes that it was published for.
 
     Labels of few classes lie closer together once they are smoothed: with 0.6 and 16 classes a prediction that is as
     sure of another class as the label of its own would pass ``clean_threshold``, and nearly everything would be clean.
-    The default keeps the distance between two smoothed labels.
 
     Raises:
         ConfigError: the given label would not keep the largest share.
     """
-    if wanted is None:
-        published = label_distance(PUBLISHED_SMOOTHING, PUBLISHED_CLASSES)
-        return PUBLISHED_SMOOTHING if num_classes >= PUBLISHED_CLASSES else _smoothing_at(published, num_classes)
-    if wanted >= 1 - 1 / num_classes:
-        raise ConfigError(f"label_smoothing {wanted} leaves the given label of {num_classes} classes no lead; lower it")
-    return wanted
+    wanted = settings.label_smoothing
+    if wanted is not None:
+        if wanted >= 1 - 1 / num_classes:
+            raise ConfigError(
+                f"label_smoothing {wanted} leaves the given label of {num_classes} classes no lead; lower it"
+            )
+        return wanted
+    if settings.few_classes == "limit":
+        return min(PUBLISHED_SMOOTHING, 0.8 * (1 - 1 / num_classes))
+    if num_classes >= PUBLISHED_CLASSES:
+        return PUBLISHED_SMOOTHING
+    return _smoothing_at(label_distance(PUBLISHED_SMOOTHING, PUBLISHED_CLASSES), num_classes)
 
 
 def label_distance(smoothing: float, num_classes: int) -> float:

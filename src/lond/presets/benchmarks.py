@@ -55,7 +55,10 @@ def mini80(kind: NoiseKind, rate: float) -> RunConfig:
 
 
 def mini80_long(kind: NoiseKind, rate: float) -> RunConfig:
-    """Return the reduced CIFAR80N in 120 epochs: the warm-up has its published share, and plain training memorises."""
+    """Return the reduced CIFAR80N in 120 epochs: plain training memorises, and the warm-up has its published share.
+
+    LOND-DRS lowers its rate after 10 epochs, as in the short run: by 2 % up to the end of the warm-up.
+    """
     short = mini80(kind, rate)
     return replace(
         short,

@@ -26,7 +26,7 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
 
     The method brings its published settings, optimiser, batch size and, at full scale, length. A reduced preset, or
     one for a user's own data, keeps its length (see ``shortened``); a reduced benchmark may limit the steps. A method
-    that extends the preset's takes over its settings, and its batches or a share of them.
+    that extends the preset's takes over its settings, and its batches or, on images, a share of them.
 
     Raises:
         ConfigError: there is no such method.
@@ -37,7 +37,8 @@ def with_method(config: RunConfig, method: str) -> RunConfig:
     recipe = make(occasion_of(config))
     if issubclass(settings_class(method), type(config.settings)):
         settings = extended(settings_class(method), config.settings)
-        train = replace(config.train, batch_size=max(2, round(recipe.batch_share * config.train.batch_size)))
+        share = 1.0 if config.net.backbone == "features" else recipe.batch_share
+        train = replace(config.train, batch_size=max(2, round(share * config.train.batch_size)))
         return replace(config, method=method, settings=settings, train=train)
     benchmark = "" if config.data.source else config.data.benchmark.name
     published = replace(

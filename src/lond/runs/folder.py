@@ -89,6 +89,20 @@ def claim(folder: Path, config: RunConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
+def part_seen(folder: Path | None) -> bool | None:
+    """Return what ``whole`` means for the frozen network of the run in a folder, so that it can be resumed.
+
+    None: it also saw the ends of long pictures, as new runs do, or there is no run with a frozen network.
+
+    Raises:
+        ConfigError: the stored configuration is unusable.
+    """
+    if folder is None or not (folder / CONFIG).is_file():
+        return None
+    frozen = read_config(folder / CONFIG).data.frozen
+    return None if not frozen.backbone or (frozen.squares_beyond and not frozen.whole) else frozen.whole
+
+
 def _settings(config: RunConfig) -> dict[str, Any]:
     """Return all settings by dotted key but those of ``PLACES``; a source is named in one way."""
     settings = {key: value for key, value in flat(to_dict(config)).items() if key not in PLACES}

@@ -110,6 +110,12 @@ def test_samples_that_say_nothing_clear_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"samples": [sample("1.png", "cat", "keep", "foreign", audit_id="1")]}))
     with pytest.raises(DataError, match=r"/set/1.png has tags that contradict each other: keep, foreign"):
         read(tmp_path)
+    changed = sample("1.png", "dog", "keep", audit_id="1", given_label="cat")
+    # FiftyOne writes nothing of a label that is gone, so another sample has to name the field.
+    for kept in (changed, sample("1.png", None, "keep")):
+        path.write_text(json.dumps({"samples": [kept, sample("2.png", "cat", audit_id="2", given_label="cat")]}))
+        with pytest.raises(DataError, match="/set/1.png has the tag keep, but not the label"):
+            read(tmp_path)
     path.write_text(json.dumps({"samples": [sample("1.png", "cat")]}))
     with pytest.raises(DataError, match="has no field with labels of an audit"):
         read(tmp_path)

@@ -39,6 +39,9 @@ USE = (
 ID = "audit_id"
 """Attribute that holds the id of an image; FiftyOne exports its pictures under names of its own."""
 
+GIVEN = "given_label"
+"""Attribute that holds the label as it was exported, whatever becomes of it."""
+
 _ENDING = ".picture"
 
 
@@ -121,6 +124,8 @@ def _decided(sample: dict[str, Any], label: dict[str, Any]) -> str | None:
     tags = [tag for tag in TAGS if tag in words]
     if len(tags) > 1:
         raise DataError(f"{sample.get('filepath')} has tags that contradict each other: {', '.join(tags)}")
+    if tags == [Choice.KEEP] and (name is None or name != label.get(GIVEN, name)):
+        raise DataError(f"{sample.get('filepath')} has the tag keep, but not the label that it was exported with")
     if not tags or name is None:
         return name
     verdict, suggested = label.get("verdict"), label.get("suggested_label")
@@ -146,7 +151,12 @@ def _label(row: dict[str, Any]) -> dict[str, Any] | None:
     names = ("wrong_score", "foreign_score", "p_value")
     numbers = {name: row[name] for name in names if not math.isnan(row[name])}
     texts = {name: printable(row[name]) for name in TEXTS}
-    told = {ID: printable(row["id"])} | texts | {"quality": ", ".join(row["quality"])} | numbers
+    told = (
+        {ID: printable(row["id"]), GIVEN: printable(row["label"])}
+        | texts
+        | {"quality": ", ".join(row["quality"])}
+        | numbers
+    )
     return {"label": printable(row["label"])} | sure | {"attributes": told}
 
 

@@ -24,7 +24,7 @@ const QUALITY_WORDS = {
   bright: "Even its darkest parts are much brighter than usual in this set.",
   blurred: "Far fewer fine details than usual in this set.",
   uniform: "Hardly anything but one colour.",
-  "seen in part": "So long that the centre square, by which it was judged, leaves out a third of it or more.",
+  "seen in part": "So long that the square by which it was judged, or the three squares of a very long picture, leave out a third of it or more.",
   "odd size": "Far larger or smaller than the other files of the set.",
   "odd shape": "Far wider or taller than the other images of the set. Pictures seen in part are not listed here again.",
   animated: "Holds several pictures; only the first one was looked at.",
