@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lond.errors import CollapseError, ConfigError, DataError, LondError, MissingDependencyError
@@ -33,5 +34,9 @@ __all__ = [
     "preset",
     "train_run",
 ]
+
+# Threads of PyTorch that wait for work would keep cores busy that other programs use, and slow small networks down
+# several times over. It counts if PyTorch is not loaded yet.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 __getattr__, __dir__ = lazy_names(__name__, __all__)

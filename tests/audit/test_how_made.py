@@ -13,6 +13,7 @@ import torch
 
 from lond.audit.how_made import (
     BEYOND_TABLE,
+    hard_to_see,
     learning_notes,
     map_facts,
     probability_facts,
@@ -103,14 +104,16 @@ def test_long_pictures_of_files_are_seen_in_part_unless_they_are_seen_whole() ->
 
 @pytest.mark.parametrize(("long", "told"), [(2, True), (1, False), (0, False)])
 def test_many_long_pictures_are_worth_a_hint(long: int, told: bool) -> None:
-    notes = shape_notes(np.arange(10) < long, None)
+    notes = shape_notes(np.arange(10) < long, np.arange(10) < 5, None)
     assert len(notes) == told and (not told or (notes[0].startswith("20 % of") and "--whole" in notes[0]))
-    assert not shape_notes(np.zeros(0, dtype=bool), None)
+    assert not shape_notes(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), None)
 
 
-def test_decisions_on_long_pictures_are_counted() -> None:
+def test_decisions_on_pictures_that_are_hard_to_see_are_counted() -> None:
     look: Any = SimpleNamespace(words=("keep", "foreign", *[""] * 30))
-    (note,) = shape_notes(np.array([True, False, True] + [False] * 29), look)
+    odd = hard_to_see([("seen in part",), (), ("dark", "grey"), ("grey",), *[()] * 28])
+    assert odd.tolist() == [True, False, True, *[False] * 29]
+    (note,) = shape_notes(np.zeros(32, dtype=bool), odd, look)
     assert note.startswith(
-        "1 decision on pictures with one side more than 1.5 times the other holds for these pictures "
+        "1 decision on pictures that are dark, bright, blurred, uniform or seen in part holds for these pictures "
     )

@@ -13,7 +13,14 @@ from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG, chances, confidence
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.crossfit.heads import fit_softmax
 from lond.crossfit.judgement import judge_labels
-from lond.crossfit.recalibration import _share_that_helps, fit_near, foreign_odds, recalibrated_confidence, truth_of
+from lond.crossfit.recalibration import (
+    _share_that_helps,
+    fit_near,
+    foreign_odds,
+    recalibrated_confidence,
+    truth_of,
+    weights_before,
+)
 
 
 def test_truth_of_given_labels() -> None:
@@ -24,17 +31,19 @@ def test_truth_of_given_labels() -> None:
 @pytest.mark.parametrize("kinds", [1, 2])
 def test_the_fit_is_the_penalised_optimum(kinds: int) -> None:
     random = np.random.default_rng(kinds)
-    inputs, truth = random.normal(size=(40, 3)), random.integers(0, kinds + 1, 40)
+    inputs, truth = random.normal(size=(40, 3)), random.dirichlet(np.ones(kinds + 1), 40)
+    truth[:20], weights = np.eye(kinds + 1)[random.integers(0, kinds + 1, 20)], random.uniform(0, 3, 40)
     start, caution = random.normal(size=(3, kinds)), np.array([2.0, 4.0, 1.0])
 
     def loss(flat: np.ndarray) -> float:
         found = flat.reshape(3, kinds)
         logits = np.concatenate([np.zeros((40, 1)), inputs @ found], axis=1)
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        return float(-logs[np.arange(40), truth].sum() + 0.5 * (caution[:, None] * (found - start) ** 2).sum())
+        missed = -(truth * logs).sum(axis=1)
+        return float((weights * missed).sum() + 0.5 * (caution[:, None] * (found - start) ** 2).sum())
 
     expected = minimize(loss, start.reshape(-1), tol=1e-10).x.reshape(3, kinds)
-    found = fit_near(*map(torch.tensor, (inputs, truth, start, caution)))
+    found = fit_near(*map(torch.tensor, (inputs, truth, start, caution, weights)))
     assert np.allclose(found.numpy(), expected, atol=1e-4)
 
 
@@ -53,7 +62,8 @@ def test_the_fit_holds_where_sure_chances_are_wrong(truth_kind: str, seed: int) 
         "swapped": (likeliest + 1) % 3,
     }
     start, caution = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]).double(), torch.tensor([2.0, 4.0, 4.0]).double()
-    found = fit_near(inputs, truths[truth_kind], start, caution).double().requires_grad_()
+    truth = torch.nn.functional.one_hot(truths[truth_kind], 3)
+    found = fit_near(inputs, truth, start, caution).double().requires_grad_()
     logits = torch.cat([torch.zeros(30, 1), inputs @ found], dim=1)
     loss = torch.nn.functional.cross_entropy(logits, truths[truth_kind], reduction="sum")
     loss = loss + (caution[:, None] * (found - start).square()).sum() / 2
@@ -75,7 +85,7 @@ def test_a_step_is_halved_until_it_helps_or_not_made() -> None:
 
 def test_without_decisions_nothing_moves() -> None:
     start = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-    assert torch.equal(fit_near(torch.zeros(0, 2), torch.zeros(0, dtype=torch.long), start, torch.ones(2)), start)
+    assert torch.equal(fit_near(torch.zeros(0, 2), torch.zeros(0, 3), start, torch.ones(2)), start)
     sure = torch.tensor([0.2, 0.9])
     none = torch.zeros(2, dtype=torch.bool)
     assert torch.allclose(recalibrated_confidence(sure, none, none), sure, atol=1e-5)
@@ -86,6 +96,29 @@ def test_suggestions_that_were_wrong_lower_the_others() -> None:
     asked = torch.arange(40) < 20
     assert recalibrated_confidence(sure, torch.zeros(40, dtype=torch.bool), asked)[30] < 0.4
     assert recalibrated_confidence(sure, torch.ones(40, dtype=torch.bool), asked)[30] > 0.8
+
+
+def test_two_false_alarms_leave_most_others_called_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it matter of how many undecided images the chances are looked at."""
+    features, given, _ = world(each=60, foreign=40, wrong=20)
+    before = judge_labels(features, given, 4)
+    decided = torch.full_like(given, UNDECIDED)
+    kept = before.foreign.nonzero().squeeze(1)[:2]
+    decided[kept] = given[kept]
+    called = []
+    for most, weight in ((20_000, 100.0), (40, 100.0), (20_000, 0.0)):
+        monkeypatch.setattr(recalibration, "ROWS_BEFORE", most)
+        monkeypatch.setattr(recalibration, "WEIGHT_BEFORE", weight)
+        after = judge_labels(features, given, 4, decided=decided)
+        called.append(int((after.foreign & before.foreign).sum()) / (int(before.foreign.sum()) - 2))
+    assert called[0] > 0.8 and called[1] > 0.7 and called[2] < 0.7
+
+
+def test_weights_of_undecided_images_by_hand() -> None:
+    likely = torch.tensor([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
+    expected = [100 / 3 * (0.25 + 1), 100 / 3 * (0.25 + 1), 100 / 3 * 0.5]
+    assert weights_before(likely).tolist() == pytest.approx(expected)
+    assert weights_before(torch.zeros(0, 3)).tolist() == []
 
 
 @pytest.mark.parametrize("foreign", [2, 10])

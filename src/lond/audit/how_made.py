@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from lond.audit.judge.learn import MODEL, Learned
 from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
+from lond.audit.table import HARD_TO_SEE
 from lond.crossfit.beside import Beside
 from lond.data.squares import SquarePixels
 from lond.errors import counted
@@ -109,19 +111,30 @@ def seen_in_part(facts: ImageFacts, cache: str | None) -> NDArray[np.bool_]:
     return np.asarray(long > LONG * squares * short)
 
 
-def shape_notes(long: NDArray[np.bool_], look: SecondLook | None) -> list[str]:
-    """Return what a person should know of pictures ``(N,)`` that were seen in part only, if many are."""
+def hard_to_see(oddities: Sequence[Collection[str]]) -> NDArray[np.bool_]:
+    """Return which pictures ``(N,)`` the network saw badly, by what is odd about each of them."""
+    return np.array([not HARD_TO_SEE.isdisjoint(each) for each in oddities], dtype=bool)
+
+
+def shape_notes(long: NDArray[np.bool_], hidden: NDArray[np.bool_], look: SecondLook | None) -> list[str]:
+    """Return what a person should know of pictures that the network saw badly.
+
+    Args:
+        long: ``(N,)`` pictures that were seen in part only, told of if they are many.
+        hidden: ``(N,)`` these and dark, bright, blurred and uniform ones, told of if decisions were made on them.
+        look: the decisions.
+    """
     notes = []
     if long.any() and long.mean() > MANY_LONG:
         notes.append(
             f"{100 * long.mean():.0f} % of the pictures have one side more than {LONG} times the other, and were seen "
             "in part; to judge whole pictures, use --whole and another --out"
         )
-    decided = 0 if look is None else int((long & np.array([bool(word) for word in look.words])).sum())
+    decided = 0 if look is None else int((hidden & np.array([bool(word) for word in look.words])).sum())
     if decided:
         notes.append(
-            f"{counted(decided, 'decision')} on pictures with one side more than {LONG} times the other "
-            f"{'holds' if decided == 1 else 'hold'} for these pictures only: what the network did not see cannot "
+            f"{counted(decided, 'decision')} on pictures that are dark, bright, blurred, uniform or seen in part "
+            f"{'holds' if decided == 1 else 'hold'} for these pictures only: what the network hardly saw cannot "
             "correct how it judges others"
         )
     return notes

@@ -16,6 +16,7 @@ from lond.audit.copies.duplicates import DuplicateGroups, find_duplicates
 from lond.audit.copies.leaks import leaks_into_test
 from lond.audit.findings import Findings
 from lond.audit.how_made import (
+    hard_to_see,
     learning_notes,
     map_facts,
     probability_facts,
@@ -168,11 +169,12 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     long = seen_in_part(facts, read.space)
     readable = [bool(text) for text in facts.hashes]
     odd = None if facts.measures is None else find_oddities(facts.measures, readable, seen_in_part=long)
+    hidden = long if odd is None or read.space is None else hard_to_see(odd.names)
     rows, training = training_rows(facts, groups, look)
     how = Learning(
         together=near_copies(groups, rows),
         decided=None if look is None else look.truth[rows],
-        confirmed=None if look is None else look.says_nothing(torch.from_numpy(long))[rows],
+        confirmed=None if look is None else look.says_nothing(torch.from_numpy(hidden))[rows],
         probabilities=None if read.probabilities is None else read.probabilities[rows],
     )
     # A copy of all features of a large set would take gigabytes.
@@ -185,7 +187,7 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
     places = _places(learned, at, settings)
     table = found.table(at, verdicts)
     notes = [*read.notes, *(() if look is None else look.notes), *learning_notes(learned)]
-    notes += shape_notes(long, look)
+    notes += shape_notes(long, hidden, look)
     return Audit(
         f"Audit of {Path(samples.origin).name or samples.origin}",
         table if odd is None else replace(table, quality=odd.names),

@@ -43,13 +43,11 @@ def carry(packed: bytes, asker: Asker, shared: Sequence[Any] = ()) -> Any:
 
 
 def become_like(asker: Asker) -> None:
-    """Take over folder and module paths; threads that wait do not spin.
+    """Take over folder and module paths.
 
     Raises:
         ConfigError: this machine has another version of the package, or does not see the folder.
     """
-    # Read when torch loads, which nothing has done yet.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     here, installed = platform.node(), version("lond")
     if installed != asker.version:
         raise ConfigError(f"machine {here} has lond {installed}, not {asker.version}; install the same everywhere")

@@ -1,6 +1,7 @@
 """Chances recalibrated by what a person decided, by small logistic fits on the decided images.
 
-Each fit begins at the chances as they are and is drawn back to them, so that a few decisions change little.
+Each fit begins at the chances as they are and is drawn back to them, so that a few decisions change little. The chances
+of undecided images count beside the decisions: a few false alarms do not clear all that is called foreign.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from lond.crossfit.heads import fit_softmax
 OFFSET_CAUTION, SLOPE_CAUTION = 2.0, 4.0
 """Weights of half the squared change of an offset and of a slope, beside the sum of the losses."""
 
+WEIGHT_BEFORE = 100.0
+"""Decisions for which the chances of all undecided images count: clean, wrong and foreign ones for a third each."""
+
+ROWS_BEFORE = 20_000
+"""Undecided images whose chances are looked at."""
+
 FEWEST_FOREIGN = 3
 """Decided foreign images from which on a head learns to know more of them."""
 
@@ -36,32 +43,36 @@ def truth_of(labels: Tensor, decided: Tensor) -> Tensor:
     return torch.where(decided == NO_CLASS, OUTSIDE, known)
 
 
-def fit_near(inputs: Tensor, truth: Tensor, start: Tensor, caution: Tensor) -> Tensor:
+def fit_near(inputs: Tensor, truth: Tensor, start: Tensor, caution: Tensor, weights: Tensor | None = None) -> Tensor:
     """Return coefficients ``(D, K)`` of a multinomial logistic fit that is drawn towards where it starts.
 
     Args:
         inputs: ``(M, D)``.
-        truth: ``(M,)`` from 0 to K; the logit of 0 is fixed at 0.
+        truth: ``(M, K + 1)`` probabilities; the logit of the first one is fixed at 0.
         start: ``(D, K)``.
         caution: ``(D,)`` weight of half the squared change of each input's coefficients.
+        weights: ``(M,)`` of the rows; 1 each if None.
     """
-    inputs, start, caution = inputs.double(), start.double(), caution.double()
+    inputs, truth, start, caution = inputs.double(), truth.double(), start.double(), caution.double()
+    weights = torch.ones(len(inputs)).double() if weights is None else weights.double()
     width, kinds = start.shape
-    actual = F.one_hot(truth, kinds + 1).double()[:, 1:]
 
     def loss(at: Tensor) -> float:
-        missed = F.cross_entropy(F.pad(inputs @ at, (1, 0)), truth, reduction="sum")
-        return float(missed + (caution[:, None] * (at - start).square()).sum() / 2)
+        missed = F.cross_entropy(F.pad(inputs @ at, (1, 0)), truth, reduction="none")
+        return float((weights * missed).sum() + (caution[:, None] * (at - start).square()).sum() / 2)
 
     found = start.clone()
     for _ in range(STEPS):
         said = torch.softmax(F.pad(inputs @ found, (1, 0)), dim=1)[:, 1:]
-        slope = inputs.T @ (actual - said) - caution[:, None] * (found - start)
-        spread = torch.diag_embed(said) - said[:, :, None] * said[:, None, :]
+        slope = inputs.T @ (weights[:, None] * (truth[:, 1:] - said)) - caution[:, None] * (found - start)
+        spread = weights[:, None, None] * (torch.diag_embed(said) - said[:, :, None] * said[:, None, :])
         curve = torch.einsum("mi,mkl,mj->kilj", inputs, spread, inputs).reshape(kinds * width, kinds * width)
         curve = curve + torch.diag(caution.repeat(kinds))
         change = torch.linalg.solve(curve, slope.T.reshape(-1)).reshape(kinds, width).T
-        found = found + _share_that_helps(loss, found, change, float((slope * change).sum())) * change
+        share = _share_that_helps(loss, found, change, float((slope * change).sum()))
+        if not share:
+            break
+        found = found + share * change
     return found.float()
 
 
@@ -137,17 +148,39 @@ def recalibrated(
     asked = known & (labels >= 0)
     if confirmed is not None:
         asked = asked & ~confirmed
-    fit = fit_near(inputs[asked], truth_of(labels[asked], decided[asked]), torch.tensor(start), torch.tensor(caution))
-    likely = torch.softmax(F.pad(inputs @ fit, (1, 0)), dim=1)
-    likely = torch.where(known[:, None], F.one_hot(truth_of(labels, decided), 3).to(likely), likely)
+    said = F.one_hot(truth_of(labels, decided), 3).to(likely)
+    others = _evenly((~known & (labels >= 0)).nonzero().squeeze(1), ROWS_BEFORE)
+    rows = torch.cat([asked.nonzero().squeeze(1), others])
+    counts = torch.cat([torch.ones(len(rows) - len(others)), weights_before(likely[others])])
+    truth = torch.cat([said[asked], likely[others]])
+    fit = fit_near(inputs[rows], truth, torch.tensor(start), torch.tensor(caution), counts)
+    likely = torch.where(known[:, None], said, torch.softmax(F.pad(inputs @ fit, (1, 0)), dim=1))
     told = (decided >= 0) & (decided != found.label)
     sure = torch.where(told, 1.0, recalibrated_confidence(sure, found.suggested == decided, asked))
     return replace(found, suggested=torch.where(told, decided, found.suggested)), likely, sure
+
+
+def weights_before(likely: Tensor) -> Tensor:
+    """Return for how many decisions the chances ``(M, 3)`` of each undecided image count, ``(M,)``.
+
+    Each kind counts for a third of ``WEIGHT_BEFORE``, shared in proportion to its chances, however rare it is.
+
+    Examples:
+        >>> weights_before(torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])).round().tolist()
+        [17.0, 17.0, 33.0]
+    """
+    return (likely / likely.sum(dim=0).clamp_min(1e-6)).sum(dim=1) * WEIGHT_BEFORE / likely.shape[1]
+
+
+def _evenly(rows: Tensor, most: int) -> Tensor:
+    """Return at most so many of some rows, evenly spread over them."""
+    return rows if len(rows) <= most else rows[torch.linspace(0, len(rows) - 1, most).long()]
 
 
 def recalibrated_confidence(sure: Tensor, right: Tensor, asked: Tensor) -> Tensor:
     """Return confidences ``(N,)`` fitted to whether suggestions were ``right`` ``(N,)`` where that was ``asked``."""
     inputs = torch.stack([torch.ones(len(sure)), bounded_logit(sure)], dim=1)
     caution = torch.tensor([OFFSET_CAUTION, SLOPE_CAUTION])
-    fit = fit_near(inputs[asked], right[asked].long(), torch.tensor([[0.0], [1.0]]), caution)
+    truth = F.one_hot(right[asked].long(), 2)
+    fit = fit_near(inputs[asked], truth, torch.tensor([[0.0], [1.0]]), caution)
     return torch.sigmoid(inputs @ fit).squeeze(1)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lond.audit.quality.oddities import SEEN_IN_PART
 from lond.audit.table import HARD_TO_SEE, NUMBERS, AuditTable
 from lond.types import Verdict
 
@@ -129,9 +130,10 @@ def need_order(table: AuditTable) -> list[int]:
 
 
 def _hard_to_see(table: AuditTable) -> NDArray[np.bool_]:
-    doubts = (Verdict.FOREIGN, Verdict.MISLABELLED)
+    # The verdict on a picture that was seen in part is as good as others; it is what lies beside that is not judged.
+    doubts, hard = (Verdict.FOREIGN, Verdict.MISLABELLED), HARD_TO_SEE - {SEEN_IN_PART}
     pairs = zip(table.verdict, table.quality, strict=True)
-    return np.asarray([verdict in doubts and not HARD_TO_SEE.isdisjoint(odd) for verdict, odd in pairs], dtype=bool)
+    return np.asarray([verdict in doubts and not hard.isdisjoint(odd) for verdict, odd in pairs], dtype=bool)
 
 
 def table_key(table: AuditTable) -> str:

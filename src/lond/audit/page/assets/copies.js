@@ -76,10 +76,17 @@ function labelGroup(rows, code) {
     `${count(free.length, "copy is", "copies are")} ${labelName(code)}${besides}`);
 }
 
+// The labels of a group whose labels differ, and what is suggested in their place: all of them may be wrong.
+function labelsToOffer(rows) {
+  if (labelsIn(rows).length < 2) return [];
+  const others = rows.filter((row) => !leaves(row)).map(proposedLabel).filter((code) => code !== NONE);
+  return [...new Set([...labelsIn(rows), ...others])];
+}
+
 function groupActions(rows) {
-  const buttons = labelsIn(rows).length > 1 ? labelsIn(rows).map((code) => make("button", {
+  const buttons = labelsToOffer(rows).map((code) => make("button", {
     "data-all-are": code, "aria-pressed": String(isSettledAs(rows, code)), text: `All are ${labelName(code, 30)}`, title: "Images that you decided on one by one stay as they are", onclick: () => labelGroup(rows, code),
-  })) : [];
+  }));
   const near = rows.filter((row) => !isExactCopy(row));
   if (near.length > 2) buttons.push(make("button", { "data-all-apart": "", text: "All are different", onclick: () => setApart(near, !isSplit(near), isSplit(near) ? "The same picture after all" : `${count(near.length, "image")} are different pictures`) }));
   return buttons;

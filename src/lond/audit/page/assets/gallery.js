@@ -294,7 +294,11 @@ function moveLine(direction) {
 const DONE_TEXT = ["Decision taken back", "Accepted", "Not sure", "Relabelled", "Marked foreign", "Label kept"];
 const MEANINGS = ["Forget the decision", "The verdict is right: take the suggested label, or leave a foreign image out", "Skip: the image stays as it is, and teaches nothing when the set is judged again", "", "It belongs to no class: leave it out", "The given label is right, and counts as truth when the set is judged again"];
 
-const placeAfter = (row) => (placeOfRow[row] === NONE ? NONE : state.view[placeOfRow[row] + 1] ?? NONE);
+// The next image of the list on which nothing is decided: a key pressed twice must not change an earlier decision.
+function undecidedAfter(row) {
+  const at = placeOfRow[row];
+  return at === NONE ? NONE : state.view.subarray(at + 1).find((other) => !isDecided(other)) ?? NONE;
+}
 function goOnTo(next) {
   const inGallery = gallery.contains(document.activeElement) || document.activeElement === document.body;
   select(next, { focus: state.tab === "review" && inGallery });
@@ -313,7 +317,7 @@ function decideRow(row, asked, label = NONE) {
   if (code === KEEP && given[row] === NONE) return say("There is no label to keep: choose one");
   const stays = code === REJECT || code === KEEP;
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
-  const next = placeAfter(row);
+  const next = undecidedAfter(row);
   decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) goOnTo(next);
   return undefined;

@@ -86,7 +86,7 @@ const goTo = (step) => { if (step?.rows.length === 1 && placeOfRow[step.rows[0]]
 function goOnAfter(step) {
   goTo(step);
   if (step?.rows.length !== 1 || !step.after[0].code || !$("move-on").checked) return;
-  const next = placeAfter(step.rows[0]);
+  const next = undecidedAfter(step.rows[0]);
   if (next !== NONE) goOnTo(next);
 }
 
