@@ -106,7 +106,7 @@ def test_two_false_alarms_leave_most_others_called_foreign(monkeypatch: pytest.M
     kept = before.foreign.nonzero().squeeze(1)[:2]
     decided[kept] = given[kept]
     called = []
-    for most, weight in ((20_000, 100.0), (40, 100.0), (20_000, 0.0)):
+    for most, weight in ((20_000, 50.0), (40, 50.0), (20_000, 0.0)):
         monkeypatch.setattr(recalibration, "ROWS_BEFORE", most)
         monkeypatch.setattr(recalibration, "WEIGHT_BEFORE", weight)
         after = judge_labels(features, given, 4, decided=decided)
@@ -116,7 +116,7 @@ def test_two_false_alarms_leave_most_others_called_foreign(monkeypatch: pytest.M
 
 def test_weights_of_undecided_images_by_hand() -> None:
     likely = torch.tensor([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
-    expected = [100 / 3 * (0.25 + 1), 100 / 3 * (0.25 + 1), 100 / 3 * 0.5]
+    expected = [50 / 3 * (0.25 + 1), 50 / 3 * (0.25 + 1), 50 / 3 * 0.5]
     assert weights_before(likely).tolist() == pytest.approx(expected)
     assert weights_before(torch.zeros(0, 3)).tolist() == []
 

@@ -21,7 +21,7 @@ from lond.crossfit.heads import fit_softmax
 OFFSET_CAUTION, SLOPE_CAUTION = 2.0, 4.0
 """Weights of half the squared change of an offset and of a slope, beside the sum of the losses."""
 
-WEIGHT_BEFORE = 100.0
+WEIGHT_BEFORE = 50.0
 """Decisions for which the chances of all undecided images count: clean, wrong and foreign ones for a third each."""
 
 ROWS_BEFORE = 20_000
@@ -167,7 +167,7 @@ def weights_before(likely: Tensor) -> Tensor:
 
     Examples:
         >>> weights_before(torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])).round().tolist()
-        [17.0, 17.0, 33.0]
+        [8.0, 8.0, 17.0]
     """
     return (likely / likely.sum(dim=0).clamp_min(1e-6)).sum(dim=1) * WEIGHT_BEFORE / likely.shape[1]
 

@@ -47,6 +47,18 @@ def buttons(seen: Any, place: int) -> list[str]:
     return list(seen.page.locator(f'.tile[aria-posinset="{place}"] .quick button').all_inner_texts())
 
 
+def test_a_decision_goes_on_to_the_next_undecided_image(seen: Any) -> None:
+    """A key pressed twice must not change an earlier decision."""
+    seen.choose(1)
+    seen.page.keyboard.press("g")
+    seen.choose(0)
+    seen.page.keyboard.press("a")
+    assert seen.page.locator('.tile.current[aria-posinset="3"]').count() == 1
+    seen.page.keyboard.press("a")
+    _, rows = seen.download("#download-decided")
+    assert [row["decision"] for row in rows] == ["foreign", "keep", "accept"]
+
+
 def test_the_likeliest_answer_comes_first(seen: Any) -> None:
     assert [buttons(seen, place) for place in (1, 2, 3)] == [
         ["foreign", "dog"],

@@ -77,6 +77,25 @@ def test_not_the_same_is_an_answer_that_travels(visit: Any, copies: Path) -> Non
     assert group(other, 7).locator('[aria-pressed="true"]').count() == 1
 
 
+def test_a_label_that_all_suggest_is_offered_besides(visit: Any, tmp_path: Path) -> None:
+    """Both labels of a conflict may be wrong; where suggestions differ, only the given labels are offered."""
+    page = make_page(6)
+    table = replace(
+        page.table,
+        verdict=("duplicate conflict",) * 4 + ("clean",) * 2,
+        label=("cat", "dog", "cat", "dog", "cat", "cat"),
+        suggested_label=("bird", "bird", "bird", "frog", "", ""),
+        duplicate_of=("", page.table.id[0], "", page.table.id[2], "", ""),
+        copy=("", "near", "", "near", "", ""),
+    )
+    seen = visit(written(tmp_path, replace(page, table=table)), "copies")
+    assert group(seen, 0).locator("[data-all-are]").all_inner_texts() == ["All are cat", "All are dog", "All are bird"]
+    assert group(seen, 2).locator("[data-all-are]").all_inner_texts() == ["All are cat", "All are dog"]
+    group(seen, 0).locator("[data-all-are]").last.click()
+    _, rows = seen.download("#download-decided")
+    assert [row["new_label"] for row in rows] == ["bird", "bird"]
+
+
 def test_one_label_for_all_settles_a_conflict(visit: Any, copies: Path) -> None:
     seen = visit(copies, "copies")
     dog = CLASSES.index("dog")

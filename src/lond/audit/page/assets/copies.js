@@ -76,11 +76,12 @@ function labelGroup(rows, code) {
     `${count(free.length, "copy is", "copies are")} ${labelName(code)}${besides}`);
 }
 
-// The labels of a group whose labels differ, and what is suggested in their place: all of them may be wrong.
+// The labels of a group whose labels differ, and another one that is suggested for all of it: they may all be wrong.
 function labelsToOffer(rows) {
-  if (labelsIn(rows).length < 2) return [];
-  const others = rows.filter((row) => !leaves(row)).map(proposedLabel).filter((code) => code !== NONE);
-  return [...new Set([...labelsIn(rows), ...others])];
+  const labels = labelsIn(rows);
+  if (labels.length < 2) return [];
+  const proposed = new Set(rows.filter((row) => !leaves(row)).map(proposedLabel));
+  return proposed.size === 1 && !proposed.has(NONE) ? [...new Set([...labels, ...proposed])] : labels;
 }
 
 function groupActions(rows) {
