@@ -166,9 +166,11 @@ def test_wrong_parquet_files(tmp_path: Path) -> None:
         read_parquet(tmp_path / "verdict.parquet")
 
 
-@pytest.mark.parametrize("name", ["missing.csv", "missing.parquet", "."])
-def test_missing_files(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+@pytest.mark.parametrize(
+    ("name", "told"), [("missing.csv", "no file"), ("missing.parquet", "cannot be read"), (".", "holds no audit")]
+)
+def test_missing_files(tmp_path: Path, name: str, told: str) -> None:
+    with pytest.raises(DataError, match=told):
         read_audit(tmp_path / name)
 
 

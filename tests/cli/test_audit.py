@@ -134,7 +134,7 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     risen = [kind for kind in ("wrong", "foreign") if now[kind]["estimate"] >= before[kind]["estimate"] + 0.0005]
     assert out.count("the others were judged again") == len(risen)
     assert (result / "earlier" / "1" / "audit.csv").read_bytes() == first
-    assert code == 0 and "1 decided images taken as truth; 1 marked not sure teach nothing" in out
+    assert code == 0 and "1 decided image taken as truth; 1 image marked not sure left aside" in out
     (kept,) = result.glob("decisions-*.csv")
     assert kept.read_bytes() == file.read_bytes() and f"decisions: {kept}" in out
     before = (result / "audit.csv").read_bytes()

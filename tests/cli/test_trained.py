@@ -102,7 +102,9 @@ def test_what_cannot_be_done_is_refused(run: Path, images: Path, tmp_path: Path,
     for arguments, told in (
         (["evaluate", run, "--data", tmp_path / "bare.npz"], "has no labelled images to evaluate on"),
         (["predict", run, images, "--out", tmp_path], "is a folder; name a file"),
-        (["predict", tmp_path / "missing", images], "is not a trained run"),
+        (["predict", tmp_path / "missing", images], "there is no run folder"),
+        (["predict", images, images], "give the folder of a run or an audit"),
+        (["predict", tmp_path, images], "is not a trained run"),
     ):
         code, _, err = lond(*arguments)
         assert (code, told in err) == (2, True), err

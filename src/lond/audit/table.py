@@ -278,8 +278,10 @@ def read_parts(folder: Path) -> AuditTable:
     """
     paths = sorted(folder.glob(f"{_PART}*-of-*.parquet"))
     expected = int(paths[-1].stem.rpartition("-")[2]) if paths and paths[-1].stem[-5:].isdigit() else 0
-    if not paths or len(paths) != expected:
-        held = f"it holds {len(paths)} of {expected} parts" if paths else "it holds no parts of one"
+    if not paths:
+        raise DataError(f"{folder} holds no audit; give the folder that `lond audit SOURCE --out FOLDER` wrote")
+    if len(paths) != expected:
+        held = f"it holds {len(paths)} of {expected} parts"
         raise DataError(f"{folder} cannot be read as {WHAT}: {held}; audit the images again")
     parts = [read_parquet(path) for path in paths]
     names = [field.name for field in fields(AuditTable)]

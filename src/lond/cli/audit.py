@@ -215,8 +215,8 @@ def _print_places(found: Audit, folder: Path, table: Path) -> None:
     look = found.summary.get("second_look")
     if look:
         unsure = look["decided"] - look["taught"]
-        skipped = f"; {unsure} marked not sure teach nothing" if unsure else ""
-        say(f"second look: {look['taught']} decided images taken as truth{skipped}")
+        skipped = f"; {counted(unsure, 'image')} marked not sure left aside" if unsure else ""
+        say(f"second look: {counted(look['taught'], 'decided image')} taken as truth{skipped}")
         say(f"decisions: {kept_decisions(folder, look['key'])}")
     print_model(folder)
     out.print(f"table: {table}\npage:  {folder / PAGE}", markup=False, soft_wrap=True)

@@ -172,8 +172,9 @@ def _read_path(path: Path, split: str, class_names: Sequence[str] | None, option
 def _unknown(source: object) -> DataError:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        what = f"{path} is of no known kind" if path.exists() else f"there is no file or folder {path}"
-        return DataError(f"{what}; give {KNOWN_PATHS}")
+        if not path.exists():
+            return DataError(f"there is no file or folder {path}; check its name, and the folder that you are in")
+        return DataError(f"{path} is of no known kind; give {KNOWN_PATHS}")
     return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
 
 

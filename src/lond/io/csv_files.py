@@ -100,6 +100,8 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
                 raise DataError(f"{path} is not {what}: it has no column {', '.join(missing)}")
             for row in reader:
                 yield {name: undo_neutralise(row[name] or "") for name in reader.fieldnames or ()}
+    except FileNotFoundError as error:
+        raise DataError(f"there is no file {path}; give {what}") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a table: {error}; give {what}, as UTF-8 text") from error
 

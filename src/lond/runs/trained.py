@@ -145,7 +145,7 @@ def load_run(folder: Path | str) -> LoadedRun:
         >>> load_run("nowhere")
         Traceback (most recent call last):
         ...
-        lond.errors.DataError: nowhere is not a trained run: ...
+        lond.errors.DataError: there is no run folder nowhere. ...
 
     Raises:
         DataError: the folder holds no trained run.
@@ -168,12 +168,15 @@ def load_trained(folder: Path, backbone: nn.Module | None = None) -> Trained:
         >>> load_trained(Path("run")).run.finished
         True
     """
+    if not folder.exists():
+        raise DataError(f"there is no run folder {folder}. Train one with: lond train SOURCE --out {folder}")
+    if folder.is_file():
+        raise DataError(f"{folder} is a file; give the folder of a run or an audit (exported files run without lond)")
     for name in (CONFIG, MANIFEST, CHECKPOINT):
         if not (folder / name).is_file():
             # What lies in a folder must not be mixed with a run.
-            place = "RUN" if folder.exists() else folder
             raise DataError(
-                f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out {place}"
+                f"{folder} is not a trained run: it has no {name}. Train one with: lond train SOURCE --out RUN"
             )
     config = folder_config(folder, own_backbone=backbone is not None)
     manifest = read_manifest(folder)
