@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from audit.audit_samples import PoolFeatures, add_trouble, truth, write_folder
 from audit.test_run import run
 from methods.tiny import tiny_samples
+from PIL import Image
 
+import lond.audit.run
 import lond.frozen.read
 from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.link_tree import write_link_tree
+from lond.audit.judge.learn import Learned, Learning
 from lond.audit.second_look import SecondLook, second_look, with_confirmed
+from lond.audit.settings import AuditSettings
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.errors import DataError
+from lond.frozen.cache import Features
 from lond.runs import load_run
-from lond.types import UNLABELLED, Verdict
+from lond.types import UNLABELLED, Samples, Verdict
 
 SAMPLES = tiny_samples(6, labels=torch.tensor([0, 1, 2, 0, 1, UNLABELLED]), truth=False)
 NAMES = SAMPLES.class_names
@@ -124,6 +130,28 @@ def test_a_rejected_verdict_stays_what_it_is_and_is_marked(tmp_path: Path, monke
 
 def truth_or_none(name: str) -> str:
     return truth(name) if "_" in name else ""
+
+
+def test_decisions_on_dark_pictures_recalibrate_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lond.frozen.read, "Extractor", PoolFeatures)
+    write_folder(tmp_path / "images")
+    Image.new("RGB", (16, 16), (3, 3, 3)).save(tmp_path / "images" / "red" / "red_99.png")
+    given: list[Learning] = []
+    learn = lond.audit.run._learn
+
+    def noted(seen: Samples, features: Features, how: Learning, *rest: Any) -> tuple[Learned, AuditSettings]:
+        given.append(how)
+        return learn(seen, features, how, *rest)
+
+    monkeypatch.setattr(lond.audit.run, "_learn", noted)
+    decisions = {name: ReviewDecision(Choice.KEEP) for name in ("red/red_30.png", "red/red_99.png")}
+    found = run(tmp_path / "images", decisions=decisions)
+    (dark,) = (row for row, odd in enumerate(found.table.quality) if "dark" in odd)
+    assert found.table.id[dark] == "red/red_99.png"
+    (how,) = given
+    assert how.confirmed is not None and how.confirmed[dark]
+    assert not how.confirmed[found.table.id.index("red/red_30.png")]
+    assert any(note.startswith("1 decision on pictures that are dark") for note in found.summary["notes"])
 
 
 def test_decisions_on_hidden_or_confirmed_images_say_nothing_of_others() -> None:
