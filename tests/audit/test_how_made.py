@@ -24,6 +24,7 @@ from lond.audit.how_made import (
     told_probabilities,
 )
 from lond.audit.settings import AuditSettings
+from lond.crossfit.decided import UNDECIDED
 from lond.data.pixels import ArrayPixels, SubsetPixels
 from lond.data.read.files import FilePixels
 
@@ -110,7 +111,7 @@ def test_many_long_pictures_are_worth_a_hint(long: int, told: bool) -> None:
 
 
 def test_decisions_on_pictures_that_are_hard_to_see_are_counted() -> None:
-    look: Any = SimpleNamespace(words=("keep", "foreign", *[""] * 30))
+    look: Any = SimpleNamespace(truth=torch.tensor([2, -1, *[UNDECIDED] * 30]))
     odd = hard_to_see([("seen in part",), (), ("dark", "grey"), ("grey",), *[()] * 28])
     assert odd.tolist() == [True, False, True, *[False] * 29]
     (note,) = shape_notes(np.zeros(32, dtype=bool), odd, look)

@@ -15,11 +15,12 @@ from PIL import Image
 
 import lond.audit.run
 import lond.frozen.read
+from lond.audit.copies.duplicates import find_duplicates
 from lond.audit.correct.apply import plan_corrections
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.link_tree import write_link_tree
 from lond.audit.judge.learn import Learned, Learning
-from lond.audit.second_look import SecondLook, second_look, with_confirmed
+from lond.audit.second_look import SecondLook, after_decisions, second_look, with_confirmed
 from lond.audit.settings import AuditSettings
 from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.errors import DataError
@@ -81,6 +82,21 @@ def test_exact_copies_share_the_truth_unless_they_contradict() -> None:
     assert shared.truth.tolist() == [0, 0, UNDECIDED, UNDECIDED, UNDECIDED, UNDECIDED]
     assert shared.words == ("keep", "", "", "", "", "") and "1 image were decided differently" in shared.notes[0]
     assert look.key != shared.key
+
+
+def test_copies_follow_decisions_on_the_label_that_they_share() -> None:
+    """One label found wrong, a decided conflict, a copy of two that were decided differently, one called foreign."""
+    given = torch.tensor([0, 0, 0, 1, 0, 0, 0, 1, 1, 2])
+    found = find_duplicates(["a", "a", "b", "b", "c", "c", "c", "d", "d", ""], given)
+    assert found.conflict.tolist() == [False, False, True, True, *[False] * 6]
+    truth = torch.tensor([2, UNDECIDED, 1, UNDECIDED, 1, 2, UNDECIDED, NO_CLASS, UNDECIDED, UNDECIDED])
+    after = after_decisions(found, given, truth)
+    assert after.conflict.tolist() == [False, False, False, False, True, True, True, False, False, False]
+    assert torch.equal(after.groups, found.groups)
+    nothing = torch.full_like(given, UNDECIDED)
+    assert torch.equal(after_decisions(found, given, nothing).conflict, found.conflict)
+    no = torch.zeros(0, dtype=torch.long)
+    assert len(after_decisions(find_duplicates([], no), no, no).conflict) == 0
 
 
 def test_strange_images_and_labels_are_refused() -> None:

@@ -15,6 +15,7 @@ from lond.audit.second_look import SecondLook
 from lond.audit.settings import AuditSettings
 from lond.audit.table import HARD_TO_SEE
 from lond.crossfit.beside import Beside
+from lond.crossfit.decided import UNDECIDED
 from lond.data.squares import SquarePixels
 from lond.errors import counted
 from lond.frozen.pictures import ALONG, base_of
@@ -130,7 +131,7 @@ def shape_notes(long: NDArray[np.bool_], hidden: NDArray[np.bool_], look: Second
             f"{100 * long.mean():.0f} % of the pictures have one side more than {LONG} times the other, and were seen "
             "in part; to judge whole pictures, use --whole and another --out"
         )
-    decided = 0 if look is None else int((hidden & np.array([bool(word) for word in look.words])).sum())
+    decided = 0 if look is None else int((hidden & (look.truth != UNDECIDED).numpy()).sum())
     if decided:
         notes.append(
             f"{counted(decided, 'decision')} on pictures that are dark, bright, blurred, uniform or seen in part "

@@ -30,7 +30,7 @@ from lond.audit.judge.learn import Learned, Learning, learn, usual_folds
 from lond.audit.judge.stage_files import stage_files
 from lond.audit.quality.oddities import find_oddities
 from lond.audit.result import Audit
-from lond.audit.second_look import Decisions, SecondLook, second_look, with_confirmed
+from lond.audit.second_look import Decisions, SecondLook, after_decisions, second_look, with_confirmed
 from lond.audit.settings import AuditSettings
 from lond.audit.shared_reading import sharded_reading
 from lond.audit.to_learn import first_look, learned_from, mean_of_views, near_copies, no_label_below_zero, training_rows
@@ -207,13 +207,14 @@ def _judge(read: _Read, settings: AuditSettings, folder: Path | None, runtime: R
 def _groups_of_copies(facts: ImageFacts, vectors: Tensor, look: SecondLook | None) -> DuplicateGroups:
     """Return the images that repeat each other, by the labels and the differences that a reviewer saw, if any."""
     labels = facts.samples.labels
-    return find_duplicates(
+    found = find_duplicates(
         facts.hashes,
         labels if look is None else no_label_below_zero(look.labels(labels)),
         facts.perceptual,
         features=vectors,
         apart=() if look is None else look.apart,
     )
+    return found if look is None else after_decisions(found, labels, look.truth)
 
 
 def _places(learned: Learned, at: Tensor, settings: AuditSettings) -> list[tuple[float, float]] | None:

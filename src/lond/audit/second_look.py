@@ -11,10 +11,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from lond.audit.copies.duplicates import DuplicateGroups, in_conflict
 from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
 from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels
 from lond.errors import DataError, counted
-from lond.types import Samples, Verdict
+from lond.types import UNLABELLED, Samples, Verdict
 
 Decisions = Path | str | Mapping[str, ReviewDecision]
 """A CSV file of the page, or id -> decision."""
@@ -150,6 +151,30 @@ def with_confirmed(look: SecondLook | None, samples: Samples) -> SecondLook | No
         notes=(*look.notes, *([note] if confirmed.any() else [])),
         confirmed=before & (truth == samples.labels),
     )
+
+
+def after_decisions(groups: DuplicateGroups, given: Tensor, truth: Tensor) -> DuplicateGroups:
+    """Return the same groups, in conflict where the labels still differ that decisions and undecided images have.
+
+    An undecided image follows decisions on others of its group that had the same label: a label that turned out wrong
+    for one copy contradicts no other copy with it.
+
+    Args:
+        groups: of N images.
+        given: ``(N,)`` labels before the decisions; negative = none.
+        truth: ``(N,)`` what was decided, see ``lond.crossfit.decided``.
+    """
+    told: dict[tuple[int, int], set[int]] = {}
+    grouped = groups.groups >= 0
+    for place in (grouped & (truth != UNDECIDED)).nonzero().squeeze(1).tolist():
+        told.setdefault((int(groups.groups[place]), int(given[place])), set()).add(int(truth[place]))
+    labels = torch.where(truth == UNDECIDED, given, truth)
+    for place in (grouped & (truth == UNDECIDED)).nonzero().squeeze(1).tolist():
+        said = told.get((int(groups.groups[place]), int(given[place])), set())
+        if len(said) == 1:
+            labels[place] = min(said)
+    labels = torch.where(labels < 0, UNLABELLED, labels)
+    return replace(groups, conflict=in_conflict(groups.groups.clamp_min(0), labels, grouped & (labels != UNLABELLED)))
 
 
 def _judged(decision: ReviewDecision) -> tuple[str, str, float | None] | None:

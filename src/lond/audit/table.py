@@ -33,7 +33,9 @@ LATER = ("copy", "quality", "wrong_score", "decided", "copy_group", "wrong_if_kn
 NEEDED = ("id", "label", "verdict", "suggested_label", "confidence")
 """Columns without which a CSV file is not an audit's table."""
 
-HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform", "seen in part"})
+SEEN_IN_PART = "seen in part"
+
+HARD_TO_SEE = frozenset({"dark", "bright", "blurred", "uniform", SEEN_IN_PART})
 """Words of ``quality`` for pictures whose features cannot be trusted: so little is or was to see that they may look
 foreign for that alone."""
 

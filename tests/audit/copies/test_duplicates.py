@@ -8,7 +8,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from lond.audit.copies.duplicates import DuplicateGroups, Leak, NearSettings, find_duplicates, find_leaks
+from lond.audit.copies.duplicates import (
+    DuplicateGroups,
+    Leak,
+    NearSettings,
+    find_duplicates,
+    find_leaks,
+)
 from lond.data.read.wrapped import DatasetPixels
 from lond.errors import DataError
 from lond.frozen.hashes import SMALL, PerceptualHashes

@@ -216,6 +216,25 @@ def test_the_order_explains_itself(visit: Any, usual: Path) -> None:
     assert not seen.page.is_visible("#order-word")
 
 
+def test_decisions_that_a_selection_overwrites_are_told(visit: Any, usual: Path) -> None:
+    """And while images are selected, the panel shows no keys: they decide on the selection."""
+    seen = visit(usual)
+    page = seen.page
+    click(seen, 0)
+    assert page.locator("#detail kbd").first.is_visible()
+    page.keyboard.press("g")
+    click(seen, 0)
+    click(seen, 2, "Shift")
+    assert selected(seen) == 3 and not page.locator("#detail kbd").first.is_visible()
+    page.keyboard.press("f")
+    assert seen.said() == "Marked foreign: 3 images; 1 of them had another decision"
+    page.keyboard.press("u")
+    click(seen, 1)
+    click(seen, 2, "Shift")
+    page.keyboard.press("f")
+    assert seen.said() == "Marked foreign: 2 images"
+
+
 def test_keeping_leaves_images_without_a_label_as_they_are(visit: Any, usual: Path) -> None:
     seen = visit(usual)
     page = seen.page

@@ -99,7 +99,7 @@ def find_duplicates(
         groups=_numbered(roots),
         first=torch.where(exact, own, _representatives(roots, labelled)),
         exact=exact,
-        conflict=_conflicts(roots, labels.cpu(), labelled),
+        conflict=in_conflict(roots, labels.cpu(), labelled),
         weights=(~exact).float(),
     )
 
@@ -166,7 +166,8 @@ def _numbered(roots: Tensor) -> Tensor:
     return torch.where(sizes[roots] > 1, numbers[roots], -1)
 
 
-def _conflicts(roots: Tensor, labels: Tensor, labelled: Tensor) -> Tensor:
+def in_conflict(roots: Tensor, labels: Tensor, labelled: Tensor) -> Tensor:
+    """Return which of the ``labelled`` images ``(N,)`` are in a group, numbered from 0, in which labels differ."""
     count = len(roots)
     known = labels[labelled]
     empty = torch.zeros(count, dtype=labels.dtype)

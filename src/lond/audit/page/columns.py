@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lond.audit.quality.oddities import SEEN_IN_PART
-from lond.audit.table import HARD_TO_SEE, NUMBERS, AuditTable
+from lond.audit.table import HARD_TO_SEE, NUMBERS, SEEN_IN_PART, AuditTable
 from lond.types import Verdict
 
 HARDLY_SURE = 0.5

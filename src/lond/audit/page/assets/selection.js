@@ -61,8 +61,10 @@ function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   const focus = state.tab === "review" && !detail.contains(document.activeElement);
   clearSelection();
   const others = otherwise(able);
-  if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${without}`);
-  else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${without}`);
+  const again = able.filter((row) => decisions[row] && decisions[row] !== code).length;
+  const changedText = code && again ? `; ${number.format(again)} of them had another decision` : "";
+  if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${changedText}${without}`);
+  else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${changedText}${without}`);
   if (next !== NONE) select(next, { focus });
   anchor = next;
   return undefined;
