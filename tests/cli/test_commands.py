@@ -251,11 +251,11 @@ def error_line(result: tuple[int, str, str]) -> str:
         (["train", "{pictures}", "--out", "{tmp}/notes.txt"], "is a file"),
         (["train", "{pictures}", "--out", "{pictures}"], "not empty and holds no run"),
         (["train", "{pictures}", "--out", "{run}"], "holds a run with other settings"),
-        (["evaluate", "{tmp}/missing"], "not a trained run"),
+        (["evaluate", "{tmp}/missing"], "there is no run folder"),
         (["evaluate", "{run}"], "without test data"),
         (["evaluate", "{run}", "--data", "{tmp}/missing"], "there is no"),
         (["evaluate", "{run}", "--data", "{tmp}/loose"], "no labelled images"),
-        (["predict", "{tmp}/missing", "{pictures}", "--out", "{tmp}/p.csv"], "not a trained run"),
+        (["predict", "{tmp}/missing", "{pictures}", "--out", "{tmp}/p.csv"], "there is no run folder"),
         (["predict", "{run}", "{tmp}/missing", "--out", "{tmp}/p.csv"], "there is no"),
         (["predict", "{run}", "{pictures}", "--out", "{tmp}"], "is a folder; name a file"),
         (["predict", "{run}", "{pictures}", "--out", "{tmp}/notes.txt/p.csv"], "notes.txt"),
@@ -428,7 +428,7 @@ def test_detect_takes_the_runs_own_test_set(tmp_path: Path, lond: Call) -> None:
     ("arguments", "message"),
     [
         (["calibrate", "{run}", "--known", "{tmp}/missing"], "there is no"),
-        (["calibrate", "{tmp}/nothing", "--known", "{checked}"], "not a trained run"),
+        (["calibrate", "{tmp}/nothing", "--known", "{checked}"], "there is no run folder"),
         (["calibrate", "{run}", "--known", "{tmp}/empty"], "empty"),
         (["calibrate", "{run}", "--known", "{tmp}/foreign"], "holds no known images"),
         (["calibrate", "{run}", "--known", "{tmp}/one"], "one class only"),
@@ -438,7 +438,7 @@ def test_detect_takes_the_runs_own_test_set(tmp_path: Path, lond: Call) -> None:
         (["detect", "{run}", "--known", "{checked}"], "give both --known and --foreign"),
         (["detect", "{run}", "--foreign", "{checked}"], "give both --known and --foreign"),
         (["detect", "{run}", "--only", "msp,magic"], "there is no 'magic'; choose from: own, msp, "),
-        (["detect", "{tmp}/nothing"], "not a trained run"),
+        (["detect", "{tmp}/nothing"], "there is no run folder"),
     ],
 )
 def test_errors_of_decisions_and_detectors_are_one_line(

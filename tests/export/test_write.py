@@ -43,7 +43,7 @@ def test_weights_by_name(tmp_path: Path) -> None:
 def test_a_run_folder_is_read(tmp_path: Path) -> None:
     save_trained(tmp_path / "run", trained())
     assert export_run(tmp_path / "run", tmp_path / "a.safetensors")["method"] == "standard"
-    with pytest.raises(DataError, match="not a trained run"):
+    with pytest.raises(DataError, match="there is no run folder"):
         export_run(tmp_path / "nowhere", tmp_path / "a.safetensors")
 
 
