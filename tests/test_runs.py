@@ -261,7 +261,7 @@ def test_a_folder_without_a_file_is_no_run(run: Path, tmp_path: Path, name: str)
             (tmp_path / other).write_bytes((run / other).read_bytes())
     with pytest.raises(DataError, match=f"not a trained run: it has no {name}"):
         load_run(tmp_path)
-    with pytest.raises(DataError, match="not a trained run"):
+    with pytest.raises(DataError, match="there is no run folder"):
         load_run(tmp_path / "missing")
 
 
