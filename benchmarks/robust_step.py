@@ -3,10 +3,10 @@
     python benchmarks/robust_step.py --root DATA [--threads 2] [--out FILE]
 
 An epoch at mini80 is one identification (all images through the network, neighbours, margins) and 79 steps, of the fast
-variant twice as many in half batches, each with views, targets, losses, backward and optimiser. Bare is what LOND-DRS cannot leave out: 8B samples forward and backward
-and 4B forward a step (B = 128), on fixed tensors with a trivial loss. A step of LOND-DRS, one of the fast variant and
-the bare passes take turns, so all meet the same load of the machine. Times are CPU seconds of the process; medians are
-taken.
+variant twice as many in half batches, each with views, targets, losses, backward and optimiser. Bare is what LOND-DRS
+cannot leave out: 8B samples forward and backward and 4B forward a step (B = 128), on fixed tensors with a trivial loss.
+A step of LOND-DRS, one of the fast variant and the bare passes take turns, so all meet the same load of the machine.
+Times are CPU seconds of the process; medians are taken.
 """
 
 from __future__ import annotations

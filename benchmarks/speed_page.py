@@ -118,6 +118,18 @@ def highest_rate(stored: dict[str, Any]) -> str:
     return f"Decoding and the bare network alone take {whole:.1f} ms, a rate of {cost['bare'] / whole:.2f}.\n"
 
 
+def on_older_processors(stored: dict[str, Any]) -> str:
+    """Return the rate where the network may use no newer instructions than AVX2, in words."""
+    contenders = stored.get("contenders", {})
+    if not {"bare", "features"} <= contenders.keys():
+        return ""
+    cost, rate = contenders["bare"]["cpu_ms_an_image"], contenders["features"]["cpu rate over bare"]
+    return (
+        "Older processors have no instructions beyond AVX2. If the network may use no others "
+        f"(`ONEDNN_MAX_CPU_ISA=AVX2`),\nit takes {cost:.1f} ms, and the rate is {rate:.2f} (`results/extraction_avx2.json`).\n"
+    )
+
+
 def changed(rows: Rows) -> dict[str, Rows]:
     """Return for each number that was changed the rows in which all others are as usual."""
     found = {}
@@ -193,6 +205,7 @@ def page() -> str:
         "RATIOS": ratios(stored) + figure,
         "EXTRACTION": extraction(read_object(RESULTS / "extraction.json")),
         "HIGHEST_RATE": highest_rate(read_object(RESULTS / "extraction.json")),
+        "OLDER": on_older_processors(read_object(RESULTS / "extraction_avx2.json")),
         "LARGE": large(audits),
         "RESUMED": resumed(audits),
         "GROWTH": growth(read_lines(RESULTS / "growth.jsonl")) + drawn,

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 from benchmarks import speed_page
-from benchmarks.speed_page import extraction, growth, highest_rate, large, page, ratios, ten_million
+from benchmarks.speed_page import (
+    extraction,
+    growth,
+    highest_rate,
+    large,
+    on_older_processors,
+    page,
+    ratios,
+    ten_million,
+)
 
 ROOT = Path(speed_page.__file__).parents[1]
 
@@ -31,6 +40,12 @@ def test_ten_million_images_follow_from_the_two_largest_sets() -> None:
 def test_nothing_stored_is_told() -> None:
     assert ratios({}) == large([]) == extraction({}) == "Nothing is stored yet."
     assert growth([]).endswith("Nothing is stored yet.")
+
+
+def test_the_rate_on_older_processors_is_that_of_its_file() -> None:
+    stored = {"contenders": {"bare": {"cpu_ms_an_image": 7.42}, "features": {"cpu rate over bare": 0.833}}}
+    assert "it takes 7.4 ms, and the rate is 0.83" in on_older_processors(stored)
+    assert on_older_processors({}) == ""
 
 
 def test_the_highest_rate_is_that_of_the_network_and_decoding_alone() -> None:
