@@ -126,7 +126,8 @@ def on_older_processors(stored: dict[str, Any]) -> str:
     cost, rate = contenders["bare"]["cpu_ms_an_image"], contenders["features"]["cpu rate over bare"]
     return (
         "Older processors have no instructions beyond AVX2. If the network may use no others "
-        f"(`ONEDNN_MAX_CPU_ISA=AVX2`),\nit takes {cost:.1f} ms, and the rate is {rate:.2f} (`results/extraction_avx2.json`).\n"
+        f"(`ONEDNN_MAX_CPU_ISA=AVX2`),\nit takes {cost:.1f} ms, and the rate is {rate:.2f} "
+        "(`results/extraction_avx2.json`).\n"
     )
 
 
