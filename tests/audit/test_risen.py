@@ -44,7 +44,7 @@ def test_more_was_found_than_expected(earlier: Path) -> None:
 
 def test_settled_conflicts_count_now(earlier: Path) -> None:
     found = audited(0.12, (1.0, 0.0, 0.0), ("accept", "keep", "keep"), settled=4)
-    said = "up from 9.1 %: 4 images whose conflict you settled count now; the others were judged again"
+    said = "up from 9.1 %: 4 more images count now that conflicts are settled; the others were judged again"
     assert why_risen(earlier, found) == {"wrong": said}
 
 

@@ -40,7 +40,7 @@ def why_risen(earlier: Path, found: AuditContents) -> dict[str, str]:
 
 def _told_settled(settled: int) -> str:
     count = "counts" if settled == 1 else "count"
-    return f"{counted(settled, 'image')} whose conflict you settled {count} now"
+    return f"{counted(settled, 'more image', 'more images')} {count} now that conflicts are settled"
 
 
 def _risen_from(before: dict[str, Any], now: dict[str, Any], kind: str) -> float | None:

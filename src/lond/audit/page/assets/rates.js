@@ -87,7 +87,7 @@ function expectedIn(rates, kind) {
 function differences(rates) {
   return RATE_KINDS.flatMap(({ kind, verdict: name }) => {
     const [expected, called] = [expectedIn(rates, kind), calledSo(name)];
-    if (!Number.isFinite(expected) || isTooWide(rateIn(rates, kind)) || expected === called || isFarMore(kind, expected, called)) return [];
+    if (!Number.isFinite(expected) || isTooWide(rateIn(rates, kind)) || Math.abs(expected - called) <= Math.max(1, 0.02 * called) || isFarMore(kind, expected, called)) return [];
     const why = expected < called ? `each of these counts only as much as it is likely to be so${hasExactCopies ? ", and exact copies count once" : ""}`
       : "images below the limit are not called so, but count with their chances";
     return [make("p", { class: "small", "data-differs": kind, text: `${count(called, "image is", "images are")} called ${name}, but the estimate comes to about ${number.format(expected)}: ${why}.` })];
