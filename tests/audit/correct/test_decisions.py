@@ -69,7 +69,7 @@ def test_contradictions(tmp_path: Path, rows: str, message: str) -> None:
 def test_wrong_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a file of decisions.*no column decision"):
         read(tmp_path, "a,b\n", "id,label\n")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no file .*missing.csv; give a file of decisions"):
         read_decisions(tmp_path / "missing.csv")
 
 
