@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,3 +53,16 @@ def nothing_stays_registered() -> Iterator[None]:
     for module, registry in (("methods", "ALL_METHODS"), ("detect", "ALL_DETECTORS"), ("nets", "ALL_BACKBONES")):
         if f"lond.{module}" in sys.modules:
             getattr(sys.modules[f"lond.{module}"], registry).added.clear()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Return a browser, one for each process: its interface cannot be opened twice. Tests without one are skipped."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on the path: install it to test pages")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,33 +90,27 @@ def test_equations_are_marked_for_rendering(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_browser_asks_for_nothing_from_elsewhere(site: Path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on the path: install it to test the site in a browser")
+def test_a_browser_asks_for_nothing_from_elsewhere(site: Path, browser: Any) -> None:
     asked: list[str] = []
     faults: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        for name in ("index", "tutorial", "methods/lond_drs", "reference/lond", "results"):
-            page.goto((site / f"{name}.html").as_uri())
-            # A wide table scrolls by itself; the page does not.
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        for path in sorted(site.rglob("*.html")):
-            if marked := path.read_text("utf-8").count('class="arithmatex"'):
-                page.goto(path.as_uri())
-                assert page.locator(".arithmatex .katex").count() == marked, path.name
-                assert not page.locator(".katex-error").count(), path.name
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.goto((site / "index.html").as_uri())
-        page.click(".md-search__input")
-        page.locator(".md-search__input").press_sequentially("margin")
-        # The search runs from disk, too.
-        page.wait_for_selector(".md-search-result__item")
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    for name in ("index", "tutorial", "methods/lond_drs", "reference/lond", "results"):
+        page.goto((site / f"{name}.html").as_uri())
+        # A wide table scrolls by itself; the page does not.
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+    for path in sorted(site.rglob("*.html")):
+        if marked := path.read_text("utf-8").count('class="arithmatex"'):
+            page.goto(path.as_uri())
+            assert page.locator(".arithmatex .katex").count() == marked, path.name
+            assert not page.locator(".katex-error").count(), path.name
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto((site / "index.html").as_uri())
+    page.click(".md-search__input")
+    page.locator(".md-search__input").press_sequentially("margin")
+    # The search runs from disk, too.
+    page.wait_for_selector(".md-search-result__item")
+    page.close()
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
     assert not faults

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page; they are skipped, and say so, where there is none."""
+"""Pages to visit with the browser."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from typing import Any
 
 import pytest
 from audit.page.page_samples import make_page
-from audit.page.page_visits import CHROMIUM, ROWS, Visit
+from audit.page.page_visits import ROWS, Visit
 
 from lond.audit.page.write import write_page
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the path: install it to test the page")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")

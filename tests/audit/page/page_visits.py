@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 from pathlib import Path
 from typing import Any
 
 from lond.audit.page.write import ReviewPage, write_page
 
-CHROMIUM = shutil.which("chromium")
 ROWS = 1000
 """Images of the usual page."""
 
