@@ -41,7 +41,7 @@ def test_a_plan_is_shown_and_nothing_written(table: Path, lond: Call) -> None:
         "2 of 3 images stay, 1 of them under another label; 1 are left out",
         "  keep             1  called clean",
         "  relabel          1  mislabelled (confidence at least 0.5)",
-        "  leave out        1  foreign (chance at least 0.65)",
+        "  leave out        1  called foreign",
         "labels that change:",
         "         1  cat -> dogs/wolves",
         "nothing was written; add --out and --write to do so",

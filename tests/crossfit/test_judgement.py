@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from lond.crossfit.chances import confidence, load_table
+from lond.crossfit.chances import ENOUGH_DECISIONS, FOREIGN_FROM, FOREIGN_FROM_DECIDED, confidence, load_table
 from lond.crossfit.decided import UNDECIDED
 from lond.crossfit.evidence import gather
-from lond.crossfit.judgement import fit_linear, judge_labels, weighted_quantile
+from lond.crossfit.judgement import Judgement, fit_linear, judge_labels, weighted_quantile
 from lond.errors import DataError
 from lond.types import UNLABELLED
 
@@ -149,3 +149,24 @@ def test_decisions_do_not_pass_for_noise() -> None:
     assert after.evidence.whole == before.evidence.whole
     learned = gather(after.features, given, 4, after.folds, decided=decided)
     assert learned.whole != before.evidence.whole
+
+
+def test_the_limit_of_foreign_falls_with_decisions() -> None:
+    features, given, true = world()
+    nobody = judge_labels(features, given, 4)
+
+    def after(count: int) -> Judgement:
+        decided = torch.full_like(given, UNDECIDED)
+        decided[:count] = true[:count]
+        return replace(nobody, decided=decided)
+
+    assert nobody.foreign_from == after(0).foreign_from == FOREIGN_FROM
+    assert after(ENOUGH_DECISIONS // 2).foreign_from == pytest.approx((FOREIGN_FROM + FOREIGN_FROM_DECIDED) / 2)
+    assert after(ENOUGH_DECISIONS).foreign_from == after(2 * ENOUGH_DECISIONS).foreign_from == 0.5
+    # Decisions that were confirmed before teach nothing.
+    confirmed = torch.arange(len(given)) % 2 == 0
+    half = replace(after(ENOUGH_DECISIONS), confirmed=confirmed)
+    assert half.foreign_from == after(ENOUGH_DECISIONS // 2).foreign_from
+    rather = torch.tensor([0.35, 0.05, 0.6]).expand_as(nobody.chances)
+    assert replace(after(ENOUGH_DECISIONS), chances=rather).foreign.all()
+    assert not replace(nobody, chances=rather).foreign.any()

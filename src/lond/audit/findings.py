@@ -18,7 +18,7 @@ from lond.audit.own_chances import OwnChances, own_chances
 from lond.audit.places import paths_of
 from lond.audit.second_look import SecondLook
 from lond.audit.table import AuditTable
-from lond.crossfit.chances import DOUBTED_FROM, FOREIGN_FROM
+from lond.crossfit.chances import DOUBTED_FROM
 from lond.crossfit.decided import UNDECIDED
 from lond.frozen.read import ImageFacts
 from lond.types import Samples, Verdict
@@ -164,6 +164,6 @@ class Findings:
                 *({"id": problem.id, "reason": problem.reason} for problem in self.samples.problems),
             ],
             "leaks": leaks,
-            "threshold": FOREIGN_FROM,
+            "threshold": judgement.foreign_from,
             "wrong_threshold": DOUBTED_FROM,
         }

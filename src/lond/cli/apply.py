@@ -25,8 +25,9 @@ def apply(
     ] = "symlink",
     confidence: Annotated[float, typer.Option(help="Minimum confidence for changing a label.")] = 0.5,
     foreign: Annotated[
-        float, typer.Option(help="Minimum probability of being foreign for leaving an image out.")
-    ] = 0.65,
+        float | None,
+        typer.Option(help="Minimum probability of being foreign for leaving an image out.  [default: verdict foreign]"),
+    ] = None,
     keep_foreign: Annotated[bool, typer.Option("--keep-foreign", help="Keep foreign images.")] = False,
     drop_undecided: Annotated[
         bool, typer.Option("--drop-undecided", help="Leave out doubtful images without a confident suggestion.")

@@ -21,8 +21,11 @@ from lond.crossfit.evidence import LabelEvidence
 CLEAN, WRONG, OUTSIDE = 0, 1, 2
 """Columns of the probabilities."""
 
-FOREIGN_FROM = 0.65
-"""P(foreign) from which on an image is called so."""
+FOREIGN_FROM, FOREIGN_FROM_DECIDED = 0.65, 0.5
+"""P(foreign) from which on an image is called so, without decisions and with enough that correct the chances."""
+
+ENOUGH_DECISIONS = 50
+"""Decisions that are enough; with half of them, the limit lies halfway between the two."""
 
 MOST_DISAGREEMENT = 0.75
 """Share of labels that models contradict, beyond which no image is called foreign: of the 1,826 fitted sets seven lay
@@ -119,9 +122,9 @@ def bounded_logit(chance: Tensor) -> Tensor:
     return torch.logit(chance.clamp(0.005, 0.995))
 
 
-def called_foreign(chance: Tensor) -> Tensor:
+def called_foreign(chance: Tensor, limit: float = FOREIGN_FROM) -> Tensor:
     """Return which images ``(N,)`` are called foreign by chances ``(N, 3)``."""
-    return chance[:, OUTSIDE] > FOREIGN_FROM
+    return chance[:, OUTSIDE] > limit
 
 
 def called_wrong(chance: Tensor, foreign: Tensor) -> Tensor:

@@ -12,6 +12,17 @@ NO_CLASS, UNDECIDED = -1, -2
 """Entries of ``decided`` that are no class."""
 
 
+def teaching(labels: Tensor, decided: Tensor, confirmed: Tensor | None) -> Tensor:
+    """Return which decisions ``(N,)`` say something of other images: those on given labels that none confirmed before.
+
+    Examples:
+        >>> teaching(torch.tensor([0, 1, -1]), torch.tensor([0, UNDECIDED, 1]), None).tolist()
+        [True, False, False]
+    """
+    found = (decided != UNDECIDED) & (labels >= 0)
+    return found if confirmed is None else found & ~confirmed
+
+
 def taught_labels(labels: Tensor, decided: Tensor | None) -> Tensor:
     """Return the labels ``(N,)`` to learn from: the decided class, else the given one; foreign images have none."""
     if decided is None:

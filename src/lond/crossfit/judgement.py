@@ -11,6 +11,9 @@ from torch import Tensor
 
 from lond.crossfit.chances import (
     CLEAN,
+    ENOUGH_DECISIONS,
+    FOREIGN_FROM,
+    FOREIGN_FROM_DECIDED,
     MOST_DISAGREEMENT,
     OUTSIDE,
     WRONG,
@@ -21,7 +24,7 @@ from lond.crossfit.chances import (
     confidence,
     load_table,
 )
-from lond.crossfit.decided import UNDECIDED
+from lond.crossfit.decided import UNDECIDED, teaching
 from lond.crossfit.evidence import LabelEvidence, gather
 from lond.crossfit.features import ROWS, Preparation, learn_preparation
 from lond.crossfit.folds import count_folds, fold_of
@@ -59,9 +62,17 @@ class Judgement:
         return self.evidence.whole["disagreement"] > MOST_DISAGREEMENT
 
     @property
+    def foreign_from(self) -> float:
+        """P(foreign) beyond which an image is called so."""
+        if self.decided is None:
+            return FOREIGN_FROM
+        taught = int(teaching(self.labels, self.decided, self.confirmed).sum())
+        return FOREIGN_FROM + min(1.0, taught / ENOUGH_DECISIONS) * (FOREIGN_FROM_DECIDED - FOREIGN_FROM)
+
+    @property
     def foreign(self) -> Tensor:
         """Which images ``(N,)`` are called foreign; beyond the table only those that a person called so."""
-        called = called_foreign(self.chances)
+        called = called_foreign(self.chances, self.foreign_from)
         return called & (self.chances[:, OUTSIDE] == 1) if self.beyond_table else called
 
     @property
@@ -171,8 +182,8 @@ def judge_labels(
         likely = chances(found, table)
         sure = confidence(found, likely[:, WRONG], table)
     else:
-        newly, before = (decided != UNDECIDED) & (labels >= 0), None
-        if (newly if confirmed is None else newly & ~confirmed).any():
+        before = None
+        if teaching(labels, decided, confirmed).any():
             before = gather(prepared, labels, classes, folds, unseen_logits, near=found.near)
         found, likely, sure = recalibrated(prepared, found, labels, decided, folds, table, confirmed, before)
     return Judgement(labels, found, likely, sure, prepared, preparation, folds, table, decided, confirmed)

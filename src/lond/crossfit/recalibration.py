@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lond.crossfit.chances import CLEAN, OUTSIDE, WRONG, ChanceTable, bounded_logit, chances, confidence
-from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels, taught_weights
+from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels, taught_weights, teaching
 from lond.crossfit.evidence import LabelEvidence
 from lond.crossfit.heads import fit_softmax
 
@@ -145,9 +145,7 @@ def recalibrated(
         start.append([0.0, 0.0])
         caution.append(OFFSET_CAUTION)
     inputs = torch.stack(columns, dim=1)
-    asked = known & (labels >= 0)
-    if confirmed is not None:
-        asked = asked & ~confirmed
+    asked = teaching(labels, decided, confirmed)
     said = F.one_hot(truth_of(labels, decided), 3).to(likely)
     others = _evenly((~known & (labels >= 0)).nonzero().squeeze(1), ROWS_BEFORE)
     rows = torch.cat([asked.nonzero().squeeze(1), others])

@@ -208,11 +208,12 @@ def _extended(samples: Samples, images: Tensor, labels: Tensor) -> Samples:
 
 def _mini80(settings: BenchmarkSettings) -> Benchmark:
     """Return CIFAR80N in small: classes 0-19 of CIFAR-100 (16-19 unknown), averaged 2x2 to 16x16 pixels."""
-    train, test = (_reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test"))
+    train, test = (reduced(read_cifar100(Path(settings.root), split)) for split in ("train", "test"))
     return _with_noise(train, test, replace(settings.noise, open_ratio=0.2), "mini80")
 
 
-def _reduced(split: CifarImages, classes: int = 20) -> CifarImages:
+def reduced(split: CifarImages, classes: int = 20) -> CifarImages:
+    """Return the images of the first classes, averaged 2x2 to 16x16 pixels."""
     kept = split.labels < classes
     blocks = split.images[kept].short().unflatten(3, (16, 2)).unflatten(2, (16, 2))
     images = ((blocks.sum(dim=(3, 5)) + 2) // 4).to(torch.uint8)

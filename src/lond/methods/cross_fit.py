@@ -15,6 +15,7 @@ from lond.crossfit.decided import NO_CLASS, UNDECIDED
 from lond.crossfit.judgement import Judgement, judge_labels
 from lond.detect import Network
 from lond.errors import ConfigError
+from lond.losses.mixup import draw_mix, mix_inputs
 from lond.methods.base import Cost, Method, Survey, Task
 from lond.methods.classifiers import ClassifierSettings, build_classifier, whole_set
 from lond.methods.for_detectors import OpenedClassifier
@@ -46,6 +47,9 @@ class CrossFitSettings(ClassifierSettings):
     """Power to which targets are raised: clear ones become clearer, flat ones those of foreign images (1 = none)."""
     strong_views: bool = True
     """On images: whether targets are learned from strongly changed views as well."""
+    mixing: float = 0.0
+    """On images: concentration of the Beta distribution by which pairs of images are mixed, with their targets
+    (0 = none)."""
     teacher_memory: float = 0.99
     """How much the averaged network, which predicts, keeps of itself at each step."""
 
@@ -56,8 +60,8 @@ class CrossFitSettings(ClassifierSettings):
             raise ConfigError("warmup_epochs must not be negative, judge_epochs at least 1")
         if not 0 <= self.own_opinion <= 1 or not 0 <= self.noise_model <= 1:
             raise ConfigError("own_opinion and noise_model must lie in [0, 1]")
-        if self.sharpening <= 0:
-            raise ConfigError("sharpening must be positive")
+        if self.sharpening <= 0 or self.mixing < 0:
+            raise ConfigError("sharpening must be positive, mixing not negative")
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,15 @@ class CrossFit(Method):
             return {"cross_entropy": Term(F.cross_entropy(logits, batch.labels, reduction="none"))}
         targets = self.targets[batch.indices.to(self.targets.device)]
         names = ("targets", "strong_targets")[: len(batch.views)]
-        return {name: Term(self._missed(view, targets)) for name, view in zip(names, batch.views, strict=True)}
+        mixing = 0.0 if self.on_features else self.settings.mixing
+        terms = {}
+        for name, view in zip(names, batch.views, strict=True):
+            seen, wanted = view, targets
+            if mixing:
+                mix = draw_mix(len(view), mixing, random)
+                seen, wanted = mix_inputs(view, mix), mix_inputs(targets, mix)
+            terms[name] = Term(self._missed(seen, wanted))
+        return terms
 
     def _missed(self, images: Tensor, targets: Tensor) -> Tensor:
         """Return the cross-entropy of targets ``(B, C + 1)``, ``(B,)``."""

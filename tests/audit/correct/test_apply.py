@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lond.audit.correct.apply import CALLED_FOREIGN, plan_corrections, read_decisions, write_corrected_csv
+from lond.audit.correct.apply import SURELY_CALLED, plan_corrections, read_decisions, write_corrected_csv
 from lond.audit.correct.decisions import Choice, ReviewDecision
 from lond.audit.correct.place import is_corrected
 from lond.audit.correct.plan import Action, CorrectionPlan, Reason
@@ -65,6 +65,9 @@ def test_rules_without_decisions() -> None:
     assert planned(drop_foreign=False) == DEFAULT | {"foreign": "dog"}
     assert planned(min_foreign=0.2) == DEFAULT | {"odd": "-"}
     assert planned(min_foreign=0.95) == DEFAULT | {"foreign": "dog"}
+    called = {"id": "called", "label": "cat", "verdict": "foreign", "foreign_score": 0.55, "confidence": 0.55}
+    assert actions(plan_corrections(table_of(called))) == {"called": "-"}
+    assert actions(plan_corrections(table_of(called), min_foreign=0.6)) == {"called": "cat"}
     assert planned(keep_undecided=False) == DEFAULT | {"unsure": "-", "odd": "-", "bare": "-"}
     assert planned(drop_copies=True) == DEFAULT | {"copy": "-"}
     assert planned(drop_foreign=False, keep_undecided=False)["foreign"] == "dog"
@@ -85,7 +88,7 @@ def test_without_evidence_nothing_is_done() -> None:
 
 
 def test_a_lower_chance_leaves_out_more_whatever_the_verdict() -> None:
-    assert CALLED_FOREIGN == FOREIGN_FROM
+    assert SURELY_CALLED == FOREIGN_FROM
     rows = [
         {"id": "a", "label": "cat", "verdict": "clean", "foreign_score": 0.6, "confidence": 0.4},
         {"id": "b", "label": "cat", "verdict": "mislabelled", "suggested_label": "dog", "foreign_score": 0.3},
@@ -200,7 +203,7 @@ def test_plan_counts_and_describes() -> None:
     text = str(plan)
     assert text == plan.describe()
     assert text.startswith("5 of 9 images stay, 1 of them under another label; 4 are left out")
-    for part in ("unreadable", "duplicate conflict", "chance at least 0.65", "confidence at least 0.5", "cat -> dog"):
+    for part in ("unreadable", "duplicate conflict", "called foreign", "confidence at least 0.5", "cat -> dog"):
         assert part in text
     assert "lose all" not in text
 

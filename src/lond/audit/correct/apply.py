@@ -31,8 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-CALLED_FOREIGN = 0.65
-"""Chance to be foreign from which on an audit calls an image so."""
+SURELY_CALLED = 0.65
+"""Chance to be foreign from which on every audit calls an image so, unless it is spared on purpose."""
 
 UNDECIDED = {
     Verdict.FOREIGN: Reason.UNSURE_FOREIGN,
@@ -48,7 +48,7 @@ class _Rules:
 
     min_confidence: float
     drop_foreign: bool
-    min_foreign: float
+    min_foreign: float | None
     keep_undecided: bool
 
 
@@ -58,7 +58,7 @@ def plan_corrections(
     *,
     min_confidence: float = 0.5,
     drop_foreign: bool = True,
-    min_foreign: float = CALLED_FOREIGN,
+    min_foreign: float | None = None,
     keep_undecided: bool = True,
     drop_copies: bool = False,
     allow_new_labels: bool = False,
@@ -73,7 +73,8 @@ def plan_corrections(
         decisions: id -> decision, from ``read_decisions``; they come before those of the table.
         min_confidence: least confidence at which the label suggested for a mislabelled image is given to it.
         drop_foreign: whether foreign images are left out; otherwise they keep their label.
-        min_foreign: least chance to be foreign of an image that is left out; below the usual 0.65 whatever its verdict.
+        min_foreign: least chance to be foreign of an image that is left out, whatever its verdict; None leaves out what
+            the audit calls foreign.
         keep_undecided: whether images stay, as they are, of which the audit is not sure enough, and unlabelled ones.
         drop_copies: whether only one stays of images that repeat each other (``duplicate_of``).
         allow_new_labels: whether a person may give labels that the table does not know.
@@ -98,7 +99,7 @@ def plan_corrections(
         labels that change:
                  1  1 -> 0
     """
-    if not (0 <= min_confidence <= 1 and 0 <= min_foreign <= 1):
+    if not (0 <= min_confidence <= 1 and (min_foreign is None or 0 <= min_foreign <= 1)):
         raise ConfigError(f"min_confidence and min_foreign must lie in [0, 1], got {min_confidence} and {min_foreign}")
     rules = _Rules(min_confidence, drop_foreign, min_foreign, keep_undecided)
     _check(table, decisions or {}, not_copies, allow_new_labels)
@@ -278,8 +279,9 @@ def _with_doubts(row: dict[str, Any], rules: _Rules) -> PlannedImage:
 def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     verdict = Verdict(row["verdict"])
     judged = verdict in (Verdict.CLEAN, Verdict.MISLABELLED, Verdict.UNLABELLED)
-    if judged and rules.drop_foreign and _perhaps_foreign(row) >= rules.min_foreign:
-        return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{rules.min_foreign:g}")
+    least = rules.min_foreign
+    if judged and rules.drop_foreign and least is not None and _perhaps_foreign(row) >= least:
+        return _image(row, Action.LEAVE_OUT, Reason.PERHAPS_FOREIGN, detail=f"{least:g}")
     if verdict == Verdict.CLEAN:
         return _image(row, Action.KEEP, Reason.NO_DOUBT)
     if verdict == Verdict.UNREADABLE:
@@ -289,8 +291,10 @@ def _by_rules(row: dict[str, Any], rules: _Rules) -> PlannedImage:
     if verdict == Verdict.FOREIGN and not rules.drop_foreign:
         return _image(row, Action.KEEP, Reason.FOREIGN_WANTED)
     # Comparisons with a missing number (NaN) are false, so without evidence nothing is done.
-    if verdict == Verdict.FOREIGN and _chance_foreign(row) >= rules.min_foreign:
-        return _image(row, Action.LEAVE_OUT, Reason.FOREIGN, detail=f"{rules.min_foreign:g}")
+    if verdict == Verdict.FOREIGN and least is None and _chance_foreign(row) >= LIKELY:
+        return _image(row, Action.LEAVE_OUT, Reason.CALLED_FOREIGN)
+    if verdict == Verdict.FOREIGN and least is not None and _chance_foreign(row) >= least:
+        return _image(row, Action.LEAVE_OUT, Reason.FOREIGN, detail=f"{least:g}")
     if verdict == Verdict.MISLABELLED and row["suggested_label"] and row["confidence"] >= rules.min_confidence:
         detail = f"{rules.min_confidence:g}"
         return _image(row, Action.RELABEL, Reason.MISLABELLED, row["suggested_label"], detail=detail)
@@ -306,10 +310,10 @@ def _chance_foreign(row: dict[str, Any]) -> float:
 def _perhaps_foreign(row: dict[str, Any]) -> float:
     """Return how likely an image that was not called foreign is so; NaN in older audits, which tell p-values.
 
-    What reaches the usual chance and was not called foreign was spared on purpose.
+    What reaches every limit of an audit and was not called foreign was spared on purpose.
     """
     chance: float = row["foreign_score"]
-    return chance if math.isnan(row["p_value"]) and chance < CALLED_FOREIGN else math.nan
+    return chance if math.isnan(row["p_value"]) and chance < SURELY_CALLED else math.nan
 
 
 def _without_copies(

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     CONFLICT_SETTLED = "a person said which images are not the same"
     REPEATED = "repeats an image that stays"
     MISLABELLED = "mislabelled (confidence at least {})"
+    CALLED_FOREIGN = "called foreign"
     FOREIGN = "foreign (chance at least {})"
     PERHAPS_FOREIGN = "perhaps foreign (chance at least {})"
     FOREIGN_WANTED = "foreign, but foreign images are not left out"
@@ -50,6 +51,7 @@ class Reason(StrEnum):
 
 
 FOREIGN_REASONS = frozenset({
+    Reason.CALLED_FOREIGN,
     Reason.FOREIGN,
     Reason.PERHAPS_FOREIGN,
     Reason.UNSURE_FOREIGN,
