@@ -94,6 +94,7 @@ def audit(
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     starting("audit")
+    from lond.audit.changed import told_changes
     from lond.audit.earlier_tables import kept_tables, told_kept
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.risen import why_risen
@@ -151,7 +152,10 @@ def audit(
     if write_embeddings is not None:
         found.write_embeddings(write_embeddings)
     replaced = kept_tables(folder)[len(earlier) :]
-    _print_summary(found, why_risen(replaced[-1], found) if replaced and decisions is not None else {})
+    again = bool(replaced) and decisions is not None
+    _print_summary(found, why_risen(replaced[-1], found) if again else {})
+    if again and (changes := told_changes(replaced[-1], found)):
+        say(changes)
     for kept in replaced:
         say(told_kept(kept))
     _print_places(found, folder, written[0])
