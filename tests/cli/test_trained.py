@@ -86,7 +86,10 @@ def test_predict_takes_single_images_and_tells_the_threshold(
 def test_messages_of_commands_name_files_only(run: Path, tmp_path: Path, lond: Call) -> None:
     (tmp_path / "notes.txt").write_text("no images")
     code, _, err = lond("predict", run, tmp_path / "notes.txt", "--out", tmp_path / "p.csv")
-    assert code == 2 and "notes.txt is of no known kind; give a folder" in err and "Samples" not in err
+    assert code == 2 and "notes.txt is of no known kind; give image files, a folder" in err and "Samples" not in err
+    (tmp_path / "empty").mkdir()
+    code, _, err = lond("predict", run, tmp_path / "empty", "--out", tmp_path / "p.csv")
+    assert code == 2 and "empty holds no images; expected image files in it or its sub-folders" in err
 
 
 def test_calibrate_leaves_foreign_images_out(run: Path, images: Path, lond: Call) -> None:

@@ -168,15 +168,16 @@ def _read_path(path: Path, split: str, class_names: Sequence[str] | None, option
         return tables.read_table(path, split, options, class_names)
     if path.suffix.lower() == ".npz":
         return arrays.read_npz(path, split, class_names)
-    raise _unknown(path)
+    # Images without labels may also be named one by one.
+    raise _unknown(path, "image files, " if options.ignore_classes else "")
 
 
-def _unknown(source: object) -> DataError:
+def _unknown(source: object, also: str = "") -> DataError:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if not path.exists():
             return DataError(f"there is no file or folder {path}; check its name, and the folder that you are in")
-        return DataError(f"{path} is of no known kind; give {KNOWN_PATHS}")
+        return DataError(f"{path} is of no known kind; give {also}{KNOWN_PATHS}")
     return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
 
 

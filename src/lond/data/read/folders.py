@@ -141,7 +141,10 @@ def list_images(root: str | Path, split: str = "train", *, ignore_classes: bool 
         else:
             problems.append(Problem(relative_name(path, root), reason))
     if not kept:
-        raise DataError(f"{folder} holds no images; expected {folder.name}/<class name>/<image files>")
+        wanted = "expected image files in it or its sub-folders"
+        if not ignore_classes:
+            wanted = f"expected {folder.name}/<class name>/<image files>"
+        raise DataError(f"{folder} holds no images; {wanted}")
     paths = tuple(str(path) for path, _ in kept)
     ids = tuple(relative_name(path, root) for path in paths)
     names = tuple(relative_name(member.name, None) for member in class_folders)
