@@ -34,7 +34,7 @@ from lond.runs.data import in_memory, new_features, reading_at, shape_of
 from lond.runs.folder import part_seen
 from lond.runs.out_of_fold import needs_folds, out_of_fold_calibration
 from lond.train.runtime import Runtime, RuntimeSettings
-from lond.types import Prediction, Problem, Samples
+from lond.types import Prediction, Problem, Samples, told_problems
 
 ESTIMATOR = "estimator.json"
 
@@ -381,10 +381,9 @@ class LondClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 def _warn_left_out(problems: Sequence[Problem], what: str) -> None:
     """Warn the caller of a public method, three calls up, about images that cannot be used."""
     if problems:
-        few = "; ".join(f"{problem.id} ({problem.reason})" for problem in problems[:FEW])
-        more = f"; and {len(problems) - FEW} more" if len(problems) > FEW else ""
         are = "is" if len(problems) == 1 else "are"
-        warnings.warn(f"{counted(len(problems), what)} {are} left out: {few}{more}", LeftOutWarning, stacklevel=4)
+        told = f"{counted(len(problems), what)} {are} left out: {told_problems(problems, FEW)}"
+        warnings.warn(told, LeftOutWarning, stacklevel=4)
 
 
 def _threads_of(n_jobs: int | None) -> int:

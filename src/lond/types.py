@@ -91,6 +91,17 @@ class Problem:
     reason: str
 
 
+def told_problems(problems: Sequence[Problem], most: int) -> str:
+    """Return ids and reasons in one line, at most so many of them.
+
+    Examples:
+        >>> told_problems([Problem("a.png", "empty file"), Problem("b.png", "no such file")], most=1)
+        'a.png (empty file); and 1 more'
+    """
+    few = "; ".join(f"{problem.id} ({problem.reason})" for problem in problems[:most])
+    return few + (f"; and {len(problems) - most} more" if len(problems) > most else "")
+
+
 @dataclass(frozen=True)
 class Samples:
     """A labelled image set: N images with ids, given labels and, where known, true labels.

@@ -30,11 +30,11 @@ UNREADABLE = {
     "red/too_large.png": "too large: 12000 x 9000",
     "red/bomb.png": "too large",
     "red/script.jpg": "PostScript",
+    "red/zero.jpg": "empty file (0 bytes)",
 }
 """Id -> part of the reason of images that get a row, and the verdict unreadable."""
 
 LEFT_OUT = {
-    "red/zero.jpg": "empty file (0 bytes)",
     "red/dangling.jpg": "broken link",
     "red/notes.txt": "not an image in a known format",
     "red/pipe.jpg": "not a regular file",

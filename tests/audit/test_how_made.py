@@ -93,14 +93,34 @@ def test_only_pictures_of_files_lose_their_ends() -> None:
 
 def test_long_pictures_of_files_are_seen_in_part_unless_they_are_seen_whole() -> None:
     measures = np.zeros((4, 8), dtype=np.float32)
-    measures[:, :2] = [(160, 100), (100, 151), (150, 100), (0, 0)]
+    measures[:, :2] = [(160, 100), (100, 155), (150, 100), (0, 0)]
     files = FilePixels(["wide.png"] * 4, 32)
     assert seen_in_part(facts(files, measures=measures), "").tolist() == [True, True, False, False]
     for other in (facts(files, whole=True, measures=measures), facts(files)):
         assert not seen_in_part(other, "").any()
     assert not seen_in_part(facts(files, measures=measures), None).any()
-    measures[:, :2] = [(201, 100), (200, 100), (100, 450), (451, 100)]
+    measures[:, :2] = [(201, 100), (200, 100), (100, 450), (460, 100)]
     assert seen_in_part(facts(files, limit=2, measures=measures), "").tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("sides", "told"),
+    [
+        ([(640, 426), (400, 266), (341, 512), (160, 106), (160, 107), (240, 160), (32, 21)], False),
+        ([(4928, 3264), (4288, 2848), (500, 332), (160, 105)], False),
+        ([(160, 120), (320, 239), (8, 6), (7, 5)], False),
+        ([(640, 400), (160, 100), (500, 313), (640, 360), (300, 500)], True),
+    ],
+    ids=["3:2, rounded", "cameras of nearly 3:2, rounded down", "4:3", "8:5 and longer"],
+)
+def test_pictures_of_3_to_2_are_not_seen_in_part_however_they_were_rounded(
+    sides: list[tuple[int, int]], told: bool
+) -> None:
+    measures = np.zeros((len(sides), 8), dtype=np.float32)
+    measures[:, :2] = sides
+    files = FilePixels(["wide.png"] * len(sides), 32)
+    for limit in (math.inf, 2):
+        assert seen_in_part(facts(files, limit=limit, measures=measures), "").tolist() == [told] * len(sides)
 
 
 @pytest.mark.parametrize(("long", "told"), [(2, True), (1, False), (0, False)])

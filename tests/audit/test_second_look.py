@@ -100,9 +100,9 @@ def test_copies_follow_decisions_on_the_label_that_they_share() -> None:
 
 
 def test_strange_images_and_labels_are_refused() -> None:
-    with pytest.raises(DataError, match="name images that .* does not hold: 'nobody'"):
+    with pytest.raises(DataError, match="name images that .* lacks: 'nobody'"):
         second_look({"nobody": ReviewDecision(Choice.KEEP)}, SAMPLES)
-    with pytest.raises(DataError, match="no class of .*: 'zebra'"):
+    with pytest.raises(DataError, match=f"decision on '{SAMPLES.ids[0]}': 'zebra' is not a class"):
         second_look({SAMPLES.ids[0]: ReviewDecision(Choice.RELABEL, "zebra")}, SAMPLES)
 
 

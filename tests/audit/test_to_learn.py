@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from lond.audit.copies.duplicates import DuplicateGroups
 from lond.audit.to_learn import first_look, mean_of_views, near_copies, no_label_below_zero
 from lond.data.sources import load
 from lond.errors import DataError
+from lond.types import Problem
 
 
 @pytest.mark.parametrize(("views", "kind"), [(1, np.float32), (1, np.float16), (3, np.float32)])
@@ -25,6 +28,20 @@ def test_small_and_empty_classes_are_named() -> None:
     assert [note for note in notes if "dog" in note] == ["class 'dog' has only 3 images; its verdicts are guesses"]
     assert not [note for note in notes if "cat" in note]
     assert any("1 image has no label" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "1 file or folder was left out and has no row in the table: 0.txt (no image)"),
+        (12, "12 files or folders were left out and have no row in the table: 0.txt (no image); "),
+    ],
+)
+def test_files_left_out_are_named(count: int, told: str) -> None:
+    samples = load((np.zeros((24, 2)), ["cat", "dog"] * 12))
+    problems = tuple(Problem(f"{number}.txt", "no image") for number in range(count))
+    (note,) = first_look(replace(samples, problems=problems))
+    assert note.startswith(told) and note.endswith("; and 2 more" if count > 10 else told)
 
 
 def test_one_class_is_nothing_to_compare() -> None:

@@ -103,7 +103,11 @@ def test_more_foreign_images_than_are_called_so_are_told(
     called: int, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Found:
-        title, counts, table = "Audit", {"foreign": called}, SimpleNamespace(copy_group=(), quality=())
+        title, counts, table = (
+            "Audit",
+            {"foreign": called},
+            SimpleNamespace(copy_group=(), quality=(), id=(), reason=()),
+        )
         summary: ClassVar[dict[str, Any]] = {
             "counts": {"foreign": called}, "rates": {"foreign": {"estimate": 0.1, "low": 0.0, "high": 0.3}},
             "problems": [], "notes": [], "leaks": [],

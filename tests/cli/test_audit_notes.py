@@ -78,14 +78,15 @@ def test_training_reuses_the_features_of_the_audit(tmp_path: Path) -> None:
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"mirrored": False}}})
     assert train_command(Path("corrected"), audit) == plain
     (audit / "features").mkdir()
-    cache, reuse = f"--set 'data.frozen.cache={audit / 'features'}'", "(the settings reuse the features of the audit)"
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.mirrored=false {reuse}"
+    cache = f"--set 'data.frozen.cache={audit / 'features'}'"
+    reuse = f"{plain}\n  to reuse the features of the audit in place of new ones, add {cache}"
+    assert train_command(Path("corrected"), audit) == f"{reuse} --set data.frozen.mirrored=false"
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"size": 240, "route": "torch"}}})
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.size=240 {reuse}"
+    assert train_command(Path("corrected"), audit) == f"{reuse} --set data.frozen.size=240"
     write_json(audit / "summary.json", {"settings": {"extractor": usual | {"whole": True}}})
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} --set data.frozen.whole=true {reuse}"
+    assert train_command(Path("corrected"), audit) == f"{reuse} --set data.frozen.whole=true"
     del usual["whole"]
     write_json(audit / "summary.json", {"settings": {"extractor": usual}})
-    assert train_command(Path("corrected"), audit) == f"{plain} {cache} {reuse}", "audits before there was a choice"
+    assert train_command(Path("corrected"), audit) == reuse, "audits before there was a choice"
     write_json(audit / "summary.json", {"settings": None})
     assert train_command(Path("corrected"), audit) == plain

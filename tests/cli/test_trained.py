@@ -78,15 +78,44 @@ def test_predict_takes_single_images_and_tells_the_threshold(
     stored = load_run(run).threshold
     assert stored is not None and {row["threshold"] for row in rows} == {f"{stored:.6g}"}
     code, out, _ = lond("predict", run, files[0], "--out", tmp_path / "p.csv", "--threshold", 7)
-    assert code == 0 and "1 images" in out and "score above 7, as --threshold says" in out
+    assert code == 0 and "1 image: " in out and "score above 7, as --threshold says" in out
     code, _, err = lond("predict", run, files[0], images, "--out", tmp_path / "p.csv")
     assert code == 2 and "images.npz is not an image file; give one folder, one table, or image files only" in err
+
+
+def test_earlier_predictions_are_replaced_only_if_they_are_named(
+    run: Path, images: Path, tmp_path: Path, lond: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, table = ["predict", run, images, "--threshold", 0], Path("predictions.csv")
+    code, out, _ = lond(*command)
+    assert code == 0 and "written to predictions.csv\n" in out
+    before = table.read_bytes()
+    code, _, err = lond(*command[:3], "--threshold", 9)
+    assert code == 2 and "predictions.csv exists; name another file with --out, or replace this one" in err
+    assert table.read_bytes() == before
+    code, out, _ = lond(*command[:3], "--threshold", 9, "--out", table)
+    assert code == 0 and "written to predictions.csv, in place of the predictions there" in out
+    assert table.read_bytes() != before
+
+
+def test_no_other_file_is_replaced_by_predictions(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:
+    other, empty = tmp_path / "audit.csv", tmp_path / "empty.csv"
+    other.write_text("id,path,label,verdict,foreign_score\n")
+    empty.touch()
+    code, _, err = lond("predict", run, images, "--threshold", 0, "--out", other)
+    assert code == 2 and "audit.csv exists and holds no predictions; name another file with --out" in err
+    assert other.read_text() == "id,path,label,verdict,foreign_score\n"
+    assert lond("predict", run, images, "--threshold", 0, "--out", empty)[0] == 0
 
 
 def test_messages_of_commands_name_files_only(run: Path, tmp_path: Path, lond: Call) -> None:
     (tmp_path / "notes.txt").write_text("no images")
     code, _, err = lond("predict", run, tmp_path / "notes.txt", "--out", tmp_path / "p.csv")
-    assert code == 2 and "notes.txt is of no known kind; give a folder" in err and "Samples" not in err
+    assert code == 2 and "notes.txt is of no known kind; give image files, a folder" in err and "Samples" not in err
+    (tmp_path / "empty").mkdir()
+    code, _, err = lond("predict", run, tmp_path / "empty", "--out", tmp_path / "p.csv")
+    assert code == 2 and "empty holds no images; expected image files in it or its sub-folders" in err
 
 
 def test_calibrate_leaves_foreign_images_out(run: Path, images: Path, lond: Call) -> None:

@@ -68,7 +68,12 @@ def test_what_a_spreadsheet_saved_is_read(tmp_path: Path, delimiter: str) -> Non
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"a,b\r\n1,2\r\n", "has no column id"), (b"id\n\xff\n", "cannot be read as a table"), (b"", "id")],
+    [
+        (b"a,b\r\n1,2\r\n", "has no column id"),
+        (b"id\n\xff\n", "t.csv is not UTF-8 text; give a table of mine, saved as CSV in UTF-8"),
+        (b'id\n1\n"2\n3\n', "cannot be read as a table .*quotation mark"),
+        (b"", "id"),
+    ],
 )
 def test_what_is_no_such_table_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "t.csv"
@@ -77,6 +82,8 @@ def test_what_is_no_such_table_is_refused(tmp_path: Path, content: bytes, words:
         list(read_rows(path, ["id"], "a table of mine"))
     with pytest.raises(DataError, match="there is no file .*gone.csv; give a table of mine"):
         list(read_rows(tmp_path / "gone.csv", ["id"], "a table of mine"))
+    with pytest.raises(DataError, match=r"cannot be read as a table \(Is a directory\)"):
+        list(read_rows(tmp_path, ["id"], "a table of mine"))
 
 
 def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,10 @@ LONG_IN_SQUARES = "centre square, of long pictures three squares"
 """Which part of a picture the network saw, in the summary."""
 
 LONG = 1.5
-"""Long side by short side of a picture whose ends are worth a hint."""
+"""Long side by short side beyond which the ends of a picture are worth a hint."""
+
+CAMERAS = 1.01
+"""Factor by which pictures of 3:2 may exceed it: some cameras write 4928 x 3264 or 4288 x 2848 pixels."""
 
 MANY_LONG = 0.1
 """Share of such pictures above which the hint is given."""
@@ -109,7 +112,8 @@ def seen_in_part(facts: ImageFacts, cache: str | None) -> NDArray[np.bool_]:
     short, long = np.sort(facts.measures[:, :2], axis=1).T
     # An unreadable picture has no sides.
     squares = np.where(long > facts.squares_beyond * short.clip(min=1), len(ALONG), 1)
-    return np.asarray(long > LONG * squares * short)
+    # Resizing rounds a side to whole pixels, so the short one may lack up to a pixel.
+    return np.asarray(long > CAMERAS * LONG * squares * (short + 1))
 
 
 def hard_to_see(oddities: Sequence[Collection[str]]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from lond.audit.copies.duplicates import DuplicateGroups, in_conflict
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.audit.correct.decisions import Choice, ReviewDecision, check_labels, read_decisions, read_not_copies
 from lond.crossfit.decided import NO_CLASS, UNDECIDED, taught_labels
 from lond.errors import DataError, counted
 from lond.types import UNLABELLED, Samples, Verdict
@@ -114,11 +114,11 @@ def second_look(decisions: Decisions, samples: Samples) -> SecondLook:
     places = {name: place for place, name in enumerate(samples.ids)}
     strange = sorted({*found, *apart} - places.keys())
     if strange:
-        raise DataError(f"the decisions name images that {samples.origin} does not hold: {_few(strange)}")
+        raise DataError(
+            f"the decisions name images that {samples.origin} lacks: {_few(strange)}; they belong to another set"
+        )
     names = {name: number for number, name in enumerate(samples.class_names)}
-    new = sorted({each.label for each in found.values() if each.label is not None} - names.keys())
-    if new:
-        raise DataError(f"the decisions give labels that are no class of {samples.origin}: {_few(new)}; correct them")
+    check_labels(found, names, "correct it (lond apply takes new labels with --new-labels)")
     truth = torch.full((len(samples),), UNDECIDED)
     words = [""] * len(samples)
     for name, decision in found.items():

@@ -21,13 +21,16 @@ from lond.frozen.extractor import ExtractorSettings
 from lond.frozen.read import ImageFacts
 from lond.presets.for_audit import TrainingKind
 from lond.presets.own_data import SMALL_IMAGE
-from lond.types import UNLABELLED, Samples
+from lond.types import UNLABELLED, Samples, told_problems
 
 ROWS = 65_536
 """Images whose features are averaged at a time."""
 
 FEW = 10
 """A class of fewer images is warned about."""
+
+FEW_NAMED = 10
+"""Files left out that a note names."""
 
 
 def first_look(samples: Samples) -> list[str]:
@@ -52,9 +55,9 @@ def first_look(samples: Samples) -> list[str]:
         have = "has" if unlabelled == 1 else "have"
         notes.append(f"{counted(unlabelled, 'image')} {have} no label; {told} judged but not learned from")
     if samples.problems:
-        count = len(samples.problems)
-        out = "was left out; the reason is" if count == 1 else "were left out; the reasons are"
-        notes.append(f"{counted(count, 'file or folder', 'files or folders')} {out} listed")
+        out = "was left out and has" if len(samples.problems) == 1 else "were left out and have"
+        lost = f"{counted(len(samples.problems), 'file or folder', 'files or folders')} {out} no row in the table"
+        notes.append(f"{lost}: {told_problems(samples.problems, FEW_NAMED)}")
     return notes
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lond.train.runtime import RuntimeSettings
 
 SHOWN = 10
-"""Files that could not be used, of which this many are printed."""
+"""Unreadable images of which this many are printed."""
 
 FEW_FOREIGN = 5
 """Images by which the estimate must exceed twice what was called foreign to be worth a line."""
@@ -254,10 +254,10 @@ def _print_summary(found: Audit, risen: Mapping[str, str]) -> None:
         advice = "on the page, sort all images by foreign score"
         say(f"by the estimate, more images may be foreign than are called so; {advice}")
     print_copies(found.table)
-    problems = found.summary["problems"]
-    notes = [*found.summary["notes"], *(f"{problem['id']}: {problem['reason']}" for problem in problems[:SHOWN])]
-    if len(problems) > SHOWN:
-        notes.append(f"and {len(problems) - SHOWN} more that cannot be used (summary.json)")
+    reasons = [f"{name}: {why}" for name, why in zip(found.table.id, found.table.reason, strict=True) if why]
+    notes = [*found.summary["notes"], *(f"unreadable: {text}" for text in reasons[:SHOWN])]
+    if len(reasons) > SHOWN:
+        notes.append(f"unreadable: {len(reasons) - SHOWN} more (the table has all reasons)")
     if found.summary["leaks"]:
         leaks = len(found.summary["leaks"])
         notes.append(

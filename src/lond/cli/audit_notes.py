@@ -50,7 +50,7 @@ def print_model(folder: Path) -> None:
 
 
 def train_command(corrected: Path, audit: Path) -> str:
-    """Return how to train on a corrected set; with the features that its audit has computed, if they are there."""
+    """Return how to train on a corrected set, and what to add to reuse the features of its audit, if they are there."""
     from lond.audit.saved import SUMMARY
     from lond.frozen.extractor import ExtractorSettings
     from lond.io.json_files import read_json
@@ -73,7 +73,7 @@ def train_command(corrected: Path, audit: Path) -> str:
         for name, value in {"cache": str(features), **other}.items()
     ]
     settings = " ".join(f"--set {shlex.quote(text)}" for text in texts)
-    return f"{command} {settings} (the settings reuse the features of the audit)"
+    return f"{command}\n  to reuse the features of the audit in place of new ones, add {settings}"
 
 
 def told_foreign(count: int, folder: Path) -> str:

@@ -9,12 +9,15 @@ import typer
 
 from lond.cli.runs import RunFolder, chosen_run, describe_threshold
 from lond.cli.shared import Accelerator, Threads, out, print_figures, say, starting
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 
 if TYPE_CHECKING:
     from lond.runs import LoadedRun
     from lond.train.runtime import RuntimeSettings
     from lond.types import Samples
+
+PREDICTIONS = Path("predictions.csv")
+"""Where predictions are written unless the user says where."""
 
 
 def evaluate(
@@ -51,7 +54,12 @@ def evaluate(
 def predict(
     folder: RunFolder,
     sources: Annotated[list[str], typer.Argument(help="Image folder, table or .npz file; or one or more images.")],
-    save: Annotated[Path, typer.Option("--out", help="CSV file to write.")] = Path("predictions.csv"),
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help=f"CSV file to write, also over earlier predictions; default: {PREDICTIONS}, if it is new."
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -71,7 +79,8 @@ def predict(
     from lond.runs.image_tables import prediction_rows
     from lond.train.runtime import Runtime, RuntimeSettings
 
-    _make_room(save)
+    save = _place_of_predictions(save)
+    is_replaced = save.is_file() and save.stat().st_size > 0
     runtime = RuntimeSettings(accelerator, threads=threads)
     source = _one_source(sources)
     run = load_run(chosen_run(folder))
@@ -80,11 +89,9 @@ def predict(
     table.write(save)
     foreign = sum(row["verdict"] == "foreign" for row in table.rows)
     unread = sum(row["verdict"] == "unreadable" for row in table.rows)
-    out.print(
-        f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}",
-        markup=False,
-        soft_wrap=True,
-    )
+    before = ", in place of the predictions there" if is_replaced else ""
+    counts = f"{counted(len(table.rows), 'image')}: {foreign} foreign, {unread} unreadable"
+    out.print(f"{counts}; written to {save}{before}", markup=False, soft_wrap=True)
     say(describe_threshold(run, threshold))
     say(f"foreign_score: {run.detector}; it has a scale of its own, and is a probability in audit.csv only")
 
@@ -160,6 +167,23 @@ def _own_test_set(run: LoadedRun, root: str, runtime: RuntimeSettings) -> Sample
         raise DataError("the run was trained without test data; name some with --data")
     # The folder may have gained classes since: the run's own count.
     return run.read(test, runtime=runtime)
+
+
+def _place_of_predictions(save: Path | None) -> Path:
+    """Return where predictions are written; only a file that is named is replaced, and only one of predictions.
+
+    Raises:
+        ConfigError: the file must not be replaced.
+    """
+    from lond.runs.image_tables import is_predictions
+
+    place = save or PREDICTIONS
+    if place.is_file() and save is None:
+        raise ConfigError(f"{place} exists; name another file with --out, or replace this one with --out {place}")
+    if place.is_file() and not is_predictions(place):
+        raise ConfigError(f"{place} exists and holds no predictions; name another file with --out, or remove it")
+    _make_room(place)
+    return place
 
 
 def _make_room(file: Path | None) -> None:

@@ -38,6 +38,8 @@ IMAGE_SUFFIXES = frozenset(
 )
 """Endings of files that are taken for images without looking inside."""
 
+EMPTY_FILE = "empty file (0 bytes)"
+
 # Decoders meet damaged and hostile bytes unprepared, so they raise nearly anything.
 _DECODER_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError),
@@ -206,7 +208,7 @@ class EncodedImage:
             UnreadableImage: with the reason.
         """
         if not self.content:
-            raise UnreadableImage("empty file (0 bytes)")
+            raise UnreadableImage(EMPTY_FILE)
         try:
             if min_side not in self._asked:
                 self._asked[min_side] = self._open_and_convert(min_side)

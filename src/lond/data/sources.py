@@ -17,9 +17,9 @@ from lond.data.options import DEFAULTS, ReadOptions, is_training, split_names
 from lond.data.pixels import ArrayPixels
 from lond.data.read import arrays, boxes, cifar, folders, listed, shards, tables
 from lond.data.read.labels import make_samples, remap
-from lond.data.squares import cut_squares
+from lond.data.squares import cut_squares, unreadable
 from lond.errors import DataError
-from lond.types import Samples
+from lond.types import UNLABELLED, Samples
 
 KNOWN_PATHS = (
     "a folder (of class folders, of WebDataset archives, or of a YOLO data set), a .csv, .tsv, .parquet, .npz or .tar "
@@ -70,8 +70,10 @@ def load(
 
 
 def _check_classes(samples: Samples) -> None:
-    """Check that at least two classes have images."""
-    used = samples.labels[samples.labels >= 0].unique().tolist()
+    """Check that at least two classes have images; files known to be unreadable, the empty ones, do not count."""
+    labels = samples.labels.clone()
+    labels[list(unreadable(samples.pixels))] = UNLABELLED
+    used = labels[labels >= 0].unique().tolist()
     if samples.num_classes == 1 or len(used) == 1:
         name = samples.class_names[used[0] if used else 0]
         empty = " (the others hold no image)" if samples.num_classes > 1 else ""
@@ -166,15 +168,16 @@ def _read_path(path: Path, split: str, class_names: Sequence[str] | None, option
         return tables.read_table(path, split, options, class_names)
     if path.suffix.lower() == ".npz":
         return arrays.read_npz(path, split, class_names)
-    raise _unknown(path)
+    # Images without labels may also be named one by one.
+    raise _unknown(path, "image files, " if options.ignore_classes else "")
 
 
-def _unknown(source: object) -> DataError:
+def _unknown(source: object, also: str = "") -> DataError:
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if not path.exists():
             return DataError(f"there is no file or folder {path}; check its name, and the folder that you are in")
-        return DataError(f"{path} is of no known kind; give {KNOWN_PATHS}")
+        return DataError(f"{path} is of no known kind; give {also}{KNOWN_PATHS}")
     return DataError(f"data may be {KNOWN_KINDS}, not {type(source).__name__}")
 
 

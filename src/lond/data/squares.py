@@ -243,7 +243,7 @@ def unreadable(pixels: Pixels) -> dict[int, str]:
 
 
 def note_unreadable(pixels: Pixels, faults: Faults) -> None:
-    """Take note of images that another process could not decode, as ``unreadable`` gave them there."""
+    """Take note of images that another process could not decode, or that are known to be no images."""
     if isinstance(pixels, SubsetPixels):
         places = pixels.indices.tolist()
         note_unreadable(pixels.base, {places[place]: reason for place, reason in faults.items()})

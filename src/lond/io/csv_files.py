@@ -93,7 +93,7 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
         with path.open(newline="", encoding="utf-8-sig") as file:
             header = file.readline()
             file.seek(0)
-            reader = csv.DictReader(file, delimiter=max((",", ";", "\t"), key=header.count))
+            reader = csv.DictReader(file, delimiter=max((",", ";", "\t"), key=header.count), strict=True)
             _refuse_repeated(path, reader.fieldnames or ())
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
             if missing:
@@ -102,8 +102,11 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
                 yield {name: undo_neutralise(row[name] or "") for name in reader.fieldnames or ()}
     except FileNotFoundError as error:
         raise DataError(f"there is no file {path}; give {what}") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read as a table: {error}; give {what}, as UTF-8 text") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text; give {what}, saved as CSV in UTF-8") from error
+    except (OSError, csv.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else f"{error}; is a quotation mark missing?"
+        raise DataError(f"{path} cannot be read as a table ({why}); give {what}") from error
 
 
 def _refuse_repeated(path: Path, names: Sequence[str]) -> None:

@@ -157,7 +157,9 @@ def divide(config: RunConfig, samples: Samples) -> HeldOutSplit:
 
 
 def in_memory(samples: Samples) -> Samples:
-    """Return the samples decoded in memory, if they are small enough; list unreadable ones in ``problems``.
+    """Return the samples decoded in memory, if they are small enough.
+
+    Those known to be unreadable, which are all once they are decoded, are left out and listed in ``problems``.
 
     Raises:
         DataError: none of the images can be decoded.
@@ -171,15 +173,16 @@ def in_memory(samples: Samples) -> Samples:
     """
     pixels = samples.pixels
     needed = len(pixels) * pixels.channels * pixels.size[0] * pixels.size[1]
-    if not pixels.crops_on_read or needed > MEMORY_LIMIT:
+    fits = pixels.crops_on_read and needed <= MEMORY_LIMIT
+    samples = replace(samples, pixels=load_into_memory(pixels) if fits else pixels)
+    faults = unreadable(pixels)
+    if not faults:
         return samples
-    decoded, faults = load_into_memory(pixels), unreadable(pixels)
     kept = torch.tensor([index for index in range(len(samples)) if index not in faults], dtype=torch.long)
     if not len(kept):
         raise DataError(f"none of the {len(samples)} images of {samples.origin} can be read")
     problems = samples.problems + tuple(Problem(samples.ids[index], reason) for index, reason in faults.items())
-    samples = replace(samples, pixels=decoded, problems=problems)
-    return take(samples, kept) if faults else samples
+    return take(replace(samples, problems=problems), kept)
 
 
 def reading_at(shape: Shape, options: ReadOptions) -> ReadOptions:

@@ -52,6 +52,13 @@ class PredictionTable:
         write_rows(path, self.columns, [list(row.values()) for row in self.rows], NUMBERS)
 
 
+def is_predictions(path: Path) -> bool:
+    """Tell whether a file is a table of predictions, also one of an older version, or empty."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline().rstrip("\r\n")
+    return not header or {"id", "class", "foreign_score", "verdict"} <= set(header.split(","))
+
+
 def prediction_rows(
     run: LoadedRun, samples: Samples, prediction: Prediction, threshold: float | None = None
 ) -> PredictionTable:

@@ -50,6 +50,6 @@ def test_unknown_images_and_labels_are_refused() -> None:
     with pytest.raises(DataError, match="belong to another audit"):
         with_decisions(table_of(*ROWS), {"nobody": RELABEL})
     new = {"clean": ReviewDecision(Choice.RELABEL, "bird")}
-    with pytest.raises(DataError, match="'bird'; correct them, or allow new labels"):
+    with pytest.raises(DataError, match="'clean': 'bird' is not a class of the audited set; correct it"):
         with_decisions(table_of(*ROWS), new)
     assert "bird" in with_decisions(table_of(*ROWS), new, allow_new_labels=True).suggested_label

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, read_decisions, read_not_copies
+from lond.audit.correct.decisions import Choice, ReviewDecision, check_labels, read_decisions, read_not_copies
 from lond.errors import DataError
 
 HEADER = "id,path,label,verdict,suggested_label,confidence,decision,new_label\n"
@@ -64,6 +64,15 @@ def test_the_same_row_twice_is_fine(tmp_path: Path) -> None:
 def test_contradictions(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, rows)
+
+
+def test_a_label_that_is_no_class_is_named_with_its_row(tmp_path: Path) -> None:
+    rows = "a,keep,\nb,relabel,dgo\nc,relabel,cta\nd,relabel,cat\n"
+    decisions = read(tmp_path, rows, "id,decision,new_label\n")
+    told = r"decisions.csv, row 2 \('b'\): 'dgo' is not a class of the audited set \(1 more decision of this kind\); do"
+    with pytest.raises(DataError, match=told):
+        check_labels(decisions, ("cat", "dog"), "do this")
+    check_labels(decisions, ("cat", "cta", "dgo"), "do this")
 
 
 def test_wrong_files(tmp_path: Path) -> None:

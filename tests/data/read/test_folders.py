@@ -97,12 +97,13 @@ def test_problems_are_listed_and_left_out(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     quick = read_folder(tmp_path, options=IN_PROCESS)
     assert quick.class_names == ("cat", "dog", "empty")
-    assert quick.ids == ("cat/1.png", "cat/broken.jpg", "dog/2.png", "dog/no_suffix")
+    assert quick.ids == ("cat/1.png", "cat/broken.jpg", "cat/zero.jpg", "dog/2.png", "dog/no_suffix")
     reasons = {problem.id: problem.reason for problem in quick.problems}
-    assert set(reasons) == {"stray.png", "cat/zero.jpg", "cat/notes.txt", "cat/dangling.png", "empty/"}
+    assert [problem.id for problem in quick.pixels.problems] == ["cat/zero.jpg"], "known before any image is decoded"
+    assert set(reasons) == {"stray.png", "cat/notes.txt", "cat/dangling.png", "empty/"}
     full = read_folder(tmp_path, options=ReadOptions(num_workers=0, verify=True))
     assert full.ids == ("cat/1.png", "dog/2.png", "dog/no_suffix")
-    assert {problem.id for problem in full.problems} == {*reasons, "cat/broken.jpg"}
+    assert {problem.id for problem in full.problems} == {*reasons, "cat/broken.jpg", "cat/zero.jpg"}
     assert load_into_memory(full.pixels).images[:, 0].min() == 255
 
 

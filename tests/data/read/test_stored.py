@@ -45,7 +45,9 @@ def test_the_side_is_the_median_short_side() -> None:
     assert pixels.size == (14, 14) and StoredPixels(store, ReadOptions(size=5)).size == (5, 5)
     list(pixels.stream([Request(torch.arange(4))]))
     assert [problem.id for problem in pixels.problems] == ["d"]
-    with pytest.raises(DataError, match="give the size"):
+    damaged = Store((b"broken",) * 81 + (picture(10, 20),), tuple(map(str, range(82))))
+    assert StoredPixels(damaged, OPTIONS).size == (10, 10), "the only good one is no sample"
+    with pytest.raises(DataError, match="can be read from 1 picture; check a"):
         StoredPixels(Store((b"broken",), ("a",)), OPTIONS)
 
 

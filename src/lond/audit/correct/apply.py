@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lond.audit.correct.decisions import Choice, ReviewDecision, choice_of, read_decisions, read_not_copies
+from lond.audit.correct.decisions import (
+    Choice,
+    ReviewDecision,
+    check_labels,
+    choice_of,
+    read_decisions,
+    read_not_copies,
+)
 from lond.audit.correct.link_tree import locate, write_link_tree
 from lond.audit.correct.plan import LIKELY, Action, CorrectionPlan, PlannedImage, Reason
 from lond.audit.table import HARD_TO_SEE, AuditTable
@@ -205,15 +212,10 @@ def _check(
         raise DataError(
             f"the decisions name images that the table does not: {_few(sorted(unknown))}; they belong to another audit"
         )
-    wanted = {decision.label for decision in decisions.values() if decision.label is not None}
-    if "" in wanted:
+    if any(decision.label == "" for decision in decisions.values()):
         raise DataError("a decision to relabel needs a new label")
-    new = wanted - {*table.label, *table.suggested_label}
-    if new and not allow_new_labels:
-        raise DataError(
-            f"the decisions give labels that the table does not know: {_few(sorted(new))}; "
-            "correct them, or allow new labels"
-        )
+    if not allow_new_labels:
+        check_labels(decisions, {*table.label, *table.suggested_label}, "correct it, or allow it with --new-labels")
 
 
 def _few(names: list[str]) -> str:

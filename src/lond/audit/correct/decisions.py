@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.io.csv_files import read_rows
 from lond.types import Verdict
 
@@ -49,7 +50,8 @@ def choice_of(word: str) -> Choice | None:
 class ReviewDecision:
     """A person's choice, and the verdict and suggestion it was made on ("" where not known).
 
-    ``new_label`` is the label to give where the choice is to relabel, ``confidence`` that of the verdict, if known.
+    ``new_label`` is the label to give where the choice is to relabel, ``confidence`` that of the verdict, if known, and
+    ``where`` the file, row and image for messages.
     """
 
     choice: Choice
@@ -57,6 +59,7 @@ class ReviewDecision:
     verdict: str = ""
     suggested_label: str = ""
     confidence: float | None = field(default=None, compare=False)
+    where: str = field(default="", compare=False)
 
     @property
     def label(self) -> str | None:
@@ -91,6 +94,20 @@ def read_decisions(path: Path) -> dict[str, ReviewDecision]:
     return decisions
 
 
+def check_labels(decisions: Mapping[str, ReviewDecision], known: Collection[str], advice: str) -> None:
+    """Check that decisions give known labels only.
+
+    Raises:
+        DataError: one does not; the message says where, and ends with ``advice``.
+    """
+    new = [name for name, each in decisions.items() if each.label is not None and each.label not in known]
+    if new:
+        first = decisions[new[0]]
+        more = f" ({counted(len(new) - 1, 'more decision')} of this kind)" if len(new) > 1 else ""
+        where = first.where or f"the decision on {new[0][:80]!r}"
+        raise DataError(f"{where}: {first.label!r} is not a class of the audited set{more}; {advice}")
+
+
 def read_not_copies(path: Path) -> frozenset[str]:
     """Return the ids of the images of which a person said, in a file of decisions, that they repeat no other image."""
     rows = read_rows(path, ("id", "decision"), "a file of decisions from the audit's page")
@@ -110,7 +127,7 @@ def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:
     if row.get("verdict", "") not in ("", *Verdict):
         raise DataError(f"{where}: {row['verdict'][:40]!r} is not a verdict; leave it as the page wrote it")
     verdict, suggested = row.get("verdict", ""), row.get("suggested_label", "")
-    return ReviewDecision(choice, new_label, verdict, suggested, _number(row.get("confidence", "")))
+    return ReviewDecision(choice, new_label, verdict, suggested, _number(row.get("confidence", "")), where)
 
 
 def _number(text: str) -> float | None:

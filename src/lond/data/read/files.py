@@ -19,7 +19,7 @@ from lond.data.images import MAX_PIXELS, EncodedImage, check_file, read_bytes, s
 from lond.data.options import ReadOptions
 from lond.data.pixels import ArrayPixels, short_hash
 from lond.data.squares import SquarePixels, default_workers
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.types import Pixels, Request
 
 HEAD_BYTES = 64 * 1024
@@ -137,10 +137,8 @@ def guess_size(paths: Sequence[str | Path]) -> int:
     # Where many files are damaged, the first good one must do.
     sides = sides or list(islice(filter(None, map(short_side, paths)), 1))
     if not sides:
-        raise DataError(
-            f"none of the {len(paths)} files can be opened as an image, so their size cannot be told; "
-            "check the files or give the size"
-        )
+        why = f"{paths[0]}: {check_file(paths[0])}"
+        raise DataError(f"no image can be read from {counted(len(paths), 'file')}; check {why}")
     return min(LARGEST_GUESS, int(statistics.median_low(sides)))
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from lond.data.images import IMAGE_SUFFIXES, short_side
+from lond.data.images import EMPTY_FILE, IMAGE_SUFFIXES, short_side
 from lond.data.options import DEFAULTS, SPLIT_NAMES, ReadOptions, split_names
 from lond.data.read.files import check_files, open_files, relative_name
+from lond.data.squares import note_unreadable
 from lond.errors import DataError
 from lond.io.csv_files import printable, read_rows
 from lond.types import UNLABELLED, Problem, Samples
@@ -106,8 +107,6 @@ def _reject_reason(path: Path) -> str | None:
         return "broken link: there is no such file" if broken else f"cannot be read ({error.strerror})"
     if not stat.S_ISREG(state.st_mode):
         return "not a regular file"
-    if state.st_size == 0:
-        return "empty file (0 bytes)"
     if path.suffix.lower() not in IMAGE_SUFFIXES and short_side(path) is None:
         allowed = os.access(path, os.R_OK)
         return "not an image in a known format" if allowed else "cannot be read (Permission denied)"
@@ -142,7 +141,10 @@ def list_images(root: str | Path, split: str = "train", *, ignore_classes: bool 
         else:
             problems.append(Problem(relative_name(path, root), reason))
     if not kept:
-        raise DataError(f"{folder} holds no images; expected {folder.name}/<class name>/<image files>")
+        wanted = "expected image files in it or its sub-folders"
+        if not ignore_classes:
+            wanted = f"expected {folder.name}/<class name>/<image files>"
+        raise DataError(f"{folder} holds no images; {wanted}")
     paths = tuple(str(path) for path, _ in kept)
     ids = tuple(relative_name(path, root) for path in paths)
     names = tuple(relative_name(member.name, None) for member in class_folders)
@@ -168,7 +170,8 @@ def read_folder(root: str | Path, split: str = "train", options: ReadOptions = D
     """Return the images of a folder (or of its split), labelled by their class folders.
 
     Class names are the sorted folder names; ids are paths relative to ``root``. Files that are no images are
-    left out and listed in ``problems``, and so is a class without any image, whose name stays.
+    left out and listed in ``problems``, and so is a class without any image, whose name stays. An empty file with the
+    ending of an image counts as an unreadable image.
 
     Raises:
         DataError: the folder is missing or holds no images.
@@ -183,9 +186,17 @@ def read_folder(root: str | Path, split: str = "train", options: ReadOptions = D
         Problem(f"{name}/", "the class folder holds no readable image") for name in empty
     )
     pixels = open_files(listed.paths, root, options)
+    note_unreadable(pixels, {place: EMPTY_FILE for place, path in enumerate(listed.paths) if _is_empty(path)})
     labels = torch.tensor(listed.labels, dtype=torch.int64)
     confirmed = None if options.ignore_classes else _confirmed(Path(root), listed.ids)
     return Samples(pixels, labels, listed.class_names, listed.ids, None, str(root), problems, confirmed)
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except OSError:
+        return False
 
 
 def _confirmed(root: Path, ids: tuple[str, ...]) -> Tensor | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import islice
 from typing import Protocol
 
 from lond.data.images import UnreadableImage
@@ -12,7 +13,7 @@ from lond.data.pixels import short_hash
 from lond.data.read.files import LARGEST_GUESS
 from lond.data.read.labels import class_names_of, encode, read_names
 from lond.data.squares import OpenedPicture, SquarePixels, default_workers
-from lond.errors import DataError
+from lond.errors import DataError, counted
 from lond.types import Problem, Samples
 
 _PROBES = 33
@@ -87,14 +88,19 @@ def stored_samples(
 
 
 def _guess_side(store: NamedStore) -> int:
-    sides = []
-    for index in range(0, len(store), max(1, len(store) // _PROBES)):
-        try:
-            extent = store.open(index).extent()
-        except UnreadableImage:
-            continue
-        if extent.width and extent.height:
-            sides.append(min(extent.width, extent.height))
+    count = len(store)
+    sides = [side for place in range(0, count, max(1, count // _PROBES)) if (side := _side(store, place))]
+    # Where many pictures are damaged, the first good one must do.
+    sides = sides or list(islice(filter(None, (_side(store, place) for place in range(count))), 1))
     if not sides:
-        raise DataError("none of the pictures can be opened, so their size cannot be told; give the size")
+        raise DataError(f"no image can be read from {counted(count, 'picture')}; check {store.names[0]}")
     return min(LARGEST_GUESS, int(statistics.median_low(sides)))
+
+
+def _side(store: NamedStore, place: int) -> int:
+    """Return the short side of a picture, 0 if it cannot be read."""
+    try:
+        extent = store.open(place).extent()
+    except UnreadableImage:
+        return 0
+    return min(extent.width, extent.height)
