@@ -23,7 +23,7 @@ ROOM = "lond.audit.page"
 """Package with the page's assets."""
 
 SCRIPTS = (
-    "core", "glossary", "sprites", "seen_part", "decisions", "answers", "csv", "groups", "kept_view", "filters",
+    "core", "glossary", "sprites", "seen_part", "decisions", "answers", "why", "csv", "groups", "kept_view", "filters",
     "gallery", "label_choice", "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map",
     "rates", "histogram", "overview", "page",
 )  # fmt: skip

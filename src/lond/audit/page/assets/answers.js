@@ -94,6 +94,7 @@ const toldInWords = (row) => { const [words, chance] = told(row); return Number.
 // What the panel says behind the verdict: what it means, unless another answer is likelier or the verdict is likelier wrong.
 function verdictInWords(row) {
   if (isYourVerdict(row)) return "by your earlier decision";
+  if (verdict[row] === CONFLICT) return styleOf(verdictOf(row)).means;
   if (isContrary(row)) return codeOfYes[row] === KEEP ? "the given label is likelier" : "foreign is likelier";
   if (isUnsureClean[row]) return `label right only ${sure(scores.confidence[row])}`;
   const chances = chancesOf(row);
@@ -107,23 +108,4 @@ function chancesInWords(row) {
   if (chances) lines.push(["the given label is right", chances[0]], ["the label is wrong (another class)", chances[1]], ["the image is foreign (no class)", chances[2]]);
   else if (isWithoutLabel(row)) lines.push(["the image is foreign (no class)", scores.foreign_score[row]]);
   return lines.map(([words, chance]) => `${sure(chance)} chance that ${words}`);
-}
-// Why the likeliest answer is not the verdict's, in one sentence.
-function contraryInWords(row) {
-  const suggestion = chanceOfSuggestion(row);
-  const other = Number.isFinite(suggestion) && suggested[row] !== NONE ? `${labelName(suggested[row])} (${sure(suggestion)})` : `a right label (${sure(chancesOf(row)?.[0])})`;
-  if (codeOfYes[row] === KEEP) return `The given label (${sure(chanceOfYes(row))}) is likelier than ${other}.`;
-  return `Foreign (${sure(chanceOfYes(row))}) is likelier than ${other}, but an image is called so only from ${percent(FOREIGN_FROM)} on.`;
-}
-// Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
-function whyCalled(row) {
-  const chances = chancesOf(row);
-  if (!isJudged(row) || decidedBefore(row)) return "";
-  const parts = isContrary(row) ? [contraryInWords(row)] : [];
-  const [right, wrong] = chances || [0, 0];
-  // Past the limit, and not rounded back to it.
-  const past = Math.max(wrong / (wrong + right), Math.ceil(1000 * WRONG_FROM + 1e-6) / 1000);
-  if (verdict[row] === MISLABELLED && chances && (isContrary(row) || right >= wrong)) parts.push(`Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(past)}, which exceeds ${percent(WRONG_FROM)}.`);
-  if (isUnsureClean[row] && chances) parts.push(`Called clean because no other verdict reaches its limit: foreign takes a probability of ${percent(FOREIGN_FROM)}, mislabelled one of ${percent(WRONG_FROM)} that the label is wrong, given that the image is not foreign.`);
-  return parts.join(" ");
 }

@@ -126,6 +126,9 @@ const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN &&
 const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
 // Whether the audit tells chances of this image; without a label there is none that the label is wrong.
 const isJudged = (row) => hasChances(row) && Number.isFinite(scores.foreign_score[row]);
+// Where the labels of a set fit its images too badly, no image is called foreign, whatever its chance.
+const callsForeign = !verdict.some((code, row) => code !== FOREIGN && code !== CONFLICT && isJudged(row) && !decidedBefore(row) && scores.foreign_score[row] > FOREIGN_FROM);
+const NONE_FOREIGN = "no image of this set is called foreign, because the labels fit the images too badly";
 const isWithoutLabel = (row) => isJudged(row) && given[row] === NONE;
 // The three chances of an image, which sum to one: [right, wrong, foreign]; null where the audit gives none.
 function chancesOf(row) {

@@ -149,7 +149,7 @@ function textList(title, lead, texts) {
 
 function setUpOverview() {
   const histograms = [
-    histogram("foreign_score", "Larger is more foreign. Each line is scaled to its own tallest bar. Choose a bar to see its images.", summary.threshold ?? NaN),
+    histogram("foreign_score", "Larger is more foreign. Each line is scaled to its own tallest bar. Choose a bar to see its images.", callsForeign ? summary.threshold ?? NaN : NaN),
     histogram("neighbour_margin", "How far the neighbours support the given label. Choose a bar to see its images."),
   ].filter(Boolean);
   const problems = asList(summary.problems).map((problem) => (problem && typeof problem === "object" ? `${problem.id ?? "?"} — ${problem.reason ?? ""}` : plain(problem)));
