@@ -40,6 +40,8 @@ const rank = numbersOf(columns.rank);
 const copyOf = textsOf(columns.copy);
 // What a person had decided before this look, "" for nothing.
 const decidedBefore = textsOf(columns.decided);
+// What is shown of such an image is what the person said: chances of one or nothing, which no audit judged.
+const isYourVerdict = (row) => !["", "not sure", "reject"].includes(decidedBefore(row));
 const qualityNames = columns.quality.values;
 const qualityBits = numbersOf(columns.quality.bits);
 // Features of such pictures cannot be trusted, nor can a verdict that doubts their label, however sure it seems.

@@ -24,7 +24,7 @@ function matches(row, words) {
   if (filter.sureness > 0 && !(scores.sureness[row] >= filter.sureness)) return false;
   if (filter.decision === "undecided" && isDecided(row)) return false;
   if (filter.decision === "decided" && !isDecided(row)) return false;
-  if (CODES.indexOf(filter.decision) > 0 && CODES[outcomeOf(row, decisions[row])] !== filter.decision) return false;
+  if (CODES.indexOf(filter.decision) > 0 && CODES[decisions[row]] !== filter.decision) return false;
   return !words || holds(row, words);
 }
 

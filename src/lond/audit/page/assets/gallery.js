@@ -101,7 +101,7 @@ const kindInWords = (row) => (isUnsure(row) ? `${UNSURE_NAME}, called ${verdictO
 function tileLabel(row) {
   const [from, to] = likeliestChange(row);
   const parts = [fileName(row), kindInWords(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
-  if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
+  if (isContrary(row)) parts.push(`${firstInWords(row)} ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...(isYourVerdict(row) ? [yoursInWords(row)] : [toldInWords(row), strengthInWords(row)].filter(Boolean)));
   parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
@@ -113,18 +113,20 @@ function effectOfYes(row) {
   if (leaves(row)) return proposal(row);
   return proposedLabel(row) === given[row] && given[row] !== NONE ? `keep ${labelName(given[row], 40)}` : labelName(proposedLabel(row), 40);
 }
-const effectOf = (row, code) => (code === ACCEPT ? effectOfYes(row) : { [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: "other label", [REJECT]: "not sure" }[code]);
+const effectOf = (row, code) => (code === ACCEPT ? effectOfYes(row) : { [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: copyAnswer(row) ? labelName(copyAnswer(row)[0], 40) : "other label", [REJECT]: "not sure" }[code]);
 const KEY_OF = { [ACCEPT]: "S", [REJECT]: "R", [RELABEL]: "L", [MARK_FOREIGN]: "F", [KEEP]: "G" };
 
 // The two answers of a card say what they do, not yes and no: which of them agrees differs from verdict to verdict.
 function quickButton(row, kind, code, effect) {
   const skip = code === KEEP ? " If you are not sure, press R to skip." : "";
-  const act = code === RELABEL ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code);
-  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${kind === "yes" && code !== RELABEL ? "A" : KEY_OF[code]}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
+  const ofCopy = code === RELABEL ? copyAnswer(row)?.[0] : undefined;
+  const act = code === RELABEL && ofCopy === undefined ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code, ofCopy);
+  const key = kind === "yes" && code !== RELABEL ? "A" : ofCopy === undefined ? KEY_OF[code] : KEY_OF[ACCEPT];
+  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${key}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
 }
 const meaningHere = (row, code) => {
   if (code === ACCEPT) return leaves(row) ? "leaves the set" : effectOfYes(row).startsWith("keep ") ? "the label is right" : "takes the suggested label";
-  return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
+  return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: copyAnswer(row) ? "the label of a copy" : "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
 };
 
 // The lines below a picture; every percentage is the chance of the word before it.
@@ -185,8 +187,8 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
-  tile.querySelector(".yes").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === bestOf(row)));
-  tile.querySelector(".no").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === secondOf(row)));
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === bestOf(row)));
+  tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === secondOf(row) && (decisions[row] !== RELABEL || chosen[row] === copyAnswer(row)?.[0])));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
@@ -197,7 +199,7 @@ function updateTile(tile) {
     main.title = tipOf(row);
     tile.querySelector(".caption").replaceChildren(...captionLines(row));
   }
-  tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
+  tile.querySelector(".stamp").textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
 function rebuildGallery() {
@@ -304,21 +306,22 @@ function goOnTo(next) {
   select(next, { focus: state.tab === "review" && inGallery });
 }
 
-// Takes the suggestion, unless there is none but the given label or foreign, which have keys of their own.
+// Takes the suggestion, or the label of a copy; the given label and foreign have keys of their own.
 function takeSuggestion(row) {
   if (hasSuggestion(row)) return decideRow(row, ACCEPT);
+  if (copyAnswer(row)) return decideRow(row, RELABEL, copyAnswer(row)[0]);
   return say(`There is no suggestion for ${fileName(row)}; A takes the likeliest answer`);
 }
 
 function decideRow(row, asked, label = NONE) {
-  const code = outcomeOf(row, asked);
+  const code = outcomeOf(row, asked, label);
   settleFilters();
   if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
   if (code === KEEP && given[row] === NONE) return say("There is no label to keep: choose one");
   const stays = code === REJECT || code === KEEP;
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
   const next = undecidedAfter(row);
-  decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
+  decide([row], code, code === RELABEL ? label : NONE, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) goOnTo(next);
   return undefined;
 }

@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
+  ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say; of copies with different labels, their likeliest label"], ["S", "take the suggestion, even where another answer is likelier, or the label of a copy"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
@@ -52,7 +52,7 @@ function setUpTabs() {
 const TALLY_WORDS = ["marked not a copy", "changed as suggested", "marked not sure (left as is)", "given another label", "marked foreign", "kept as labelled"];
 function tallyOfDecisions() {
   const tally = new Uint32Array(CODES.length);
-  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[outcomeOf(row, decisions[row])] += 1;
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[decisions[row]] += 1;
   return [ACCEPT, KEEP, RELABEL, MARK_FOREIGN, REJECT, 0].filter((code) => tally[code]).map((code) => `${number.format(tally[code])} ${TALLY_WORDS[code]}`).join(", ");
 }
 

@@ -61,8 +61,8 @@ function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   const focus = state.tab === "review" && !detail.contains(document.activeElement);
   clearSelection();
   const others = otherwise(able);
-  const codeFor = (row) => outcomeOf(row, code === ACCEPT && !asSuggested ? codeOfYes[row] : code);
-  const again = able.filter((row) => decisions[row] && (decisions[row] !== codeFor(row) || (code === RELABEL && chosen[row] !== label))).length;
+  const codeFor = (row) => outcomeOf(row, code === ACCEPT && !asSuggested ? codeOfYes[row] : code, label);
+  const again = able.filter((row) => decisions[row] && (decisions[row] !== codeFor(row) || (decisions[row] === RELABEL && chosen[row] !== label))).length;
   const changedText = code && again ? `; ${number.format(again)} of them had another decision` : "";
   if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${changedText}${without}`);
   else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${changedText}${without}`);

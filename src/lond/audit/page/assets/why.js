@@ -25,12 +25,22 @@ function whyClean() {
   return `Called clean because no other verdict reaches its limit: foreign takes a probability of ${percent(FOREIGN_FROM)}, mislabelled one of ${percent(WRONG_FROM)} that the label is wrong, given that the image is not foreign.`;
 }
 
+// What comes first in a conflict, and what the picture alone looks more like.
+function whyConflict(row) {
+  const called = "Called a duplicate conflict because copies of this picture have different labels.";
+  if (!copiesComeFirst(row)) return called;
+  const first = chanceOfYes(row);
+  const rivals = [[labelName(proposedByAudit(row)), suggestedByAudit.get(row)[1]], ["foreign", scores.foreign_score[row]]].filter(([, chance]) => chance > first).sort((a, b) => b[1] - a[1]);
+  const alone = rivals.length ? ` By the picture alone, ${rivals.map(([name, chance]) => `${name} (${sure(chance)})`).join(" and ")} ${rivals.length > 1 ? "are" : "is"} likelier.` : "";
+  return `${called} These come first; ${labelName(proposedLabel(row))} (${sure(first)}) is the likeliest of them.${alone}`;
+}
+
 // Why the verdict is what it is; "" where there is nothing to explain.
 function whyCalled(row) {
   if (!isJudged(row) || decidedBefore(row)) return "";
   const chances = chancesOf(row);
   const parts = isContrary(row) ? [contraryInWords(row)] : [];
-  if (verdict[row] === CONFLICT) parts.unshift("Called a duplicate conflict because copies of this picture have different labels.");
+  if (verdict[row] === CONFLICT) parts.unshift(whyConflict(row));
   if (verdict[row] === MISLABELLED && chances && (isContrary(row) || chances[0] >= chances[1])) parts.push(whyMislabelled(chances));
   if (isUnsureClean[row] && chances) parts.push(whyClean());
   return parts.join(" ");
