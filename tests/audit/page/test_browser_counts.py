@@ -145,3 +145,49 @@ def test_the_panel_leads_to_the_picture_itself(visit: Any, tmp_path: Path) -> No
     seen = visit(written(tmp_path, page))
     seen.choose(0)
     assert seen.page.locator("#open-picture").count() == 0
+
+
+def test_decisions_are_counted_by_the_resulting_label(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    labels = {"verdict": ("mislabelled",) * 4 + ("clean",) * 2, "suggested_label": ("dog",) * 4 + ("cat",) * 2}
+    chances = {"confidence": (0.9,) * 6, "wrong_score": (0.92,) * 4 + (0.05,) * 2, "foreign_score": (0.03,) * 6}
+    copies = {"duplicate_of": ("", page.table.id[0], *[""] * 4), "copy": ("", "near", *[""] * 4)}
+    table = replace(page.table, **labels, **chances, **copies, label=("cat", "bird", *["cat"] * 4))
+    seen = visit(written(tmp_path, replace(page, table=table)), "copies")
+    seen.page.locator("[data-all-are]", has_text="dog").click()
+    seen.page.click("#tab-review")
+    seen.page.select_option("#sort", "path")
+    for place, label in ((2, "dog"), (3, "frog")):
+        seen.choose(place)
+        seen.page.select_option("#relabel", label=label)
+    assert seen.said().startswith("Relabelled (frog)")
+    seen.page.select_option("#filter-decision", "accept")
+    assert seen.text("#shown").startswith("3 of 6")
+    seen.page.select_option("#filter-decision", "relabel")
+    assert seen.text("#shown").startswith("1 of 6")
+    seen.page.click("#open-decisions")
+    assert "3 changed as suggested, 1 given another label" in seen.text("#decisions-text")
+    seen.page.keyboard.press("Escape")
+    words = sorted(row["decision"] for row in seen.download("#download-decided")[1])
+    assert words == ["accept", "accept", "accept", "relabel"]
+    seen.page.click("#reset")
+    seen.choose(3)
+    seen.page.select_option("#relabel", label="cat")
+    assert seen.said().startswith("Label kept (stays cat)")
+
+
+def test_earlier_labels_that_were_suggested_count_as_suggestions(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    table = replace(
+        page.table,
+        verdict=("mislabelled", "mislabelled", *["clean"] * 4),
+        suggested_label=("dog", "frog", *["cat"] * 4),
+        confidence=(1.0,) * 6,
+        wrong_score=(1.0, 1.0, *[0.0] * 4),
+        foreign_score=(0.0,) * 6,
+        decided=("relabel", "relabel", *[""] * 4),
+    )
+    judged = {table.id[0]: ["mislabelled", "dog", 0.8], table.id[1]: ["mislabelled", "dog", 0.8]}
+    summary = {"second_look": {"judged": judged}}
+    seen = visit(written(tmp_path, replace(page, table=table, summary=summary)))
+    assert "1 changed as suggested, 1 given another label" in str(seen.page.text_content("#decisions-text"))
