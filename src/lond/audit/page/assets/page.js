@@ -64,20 +64,25 @@ function sumOfDoubts() {
 }
 const progressTerm = term("", "doubts");
 // In a second look: which decisions came with it, and which did not.
-const keptAndNew = () => `${count(keptBefore, "decision")} from before, ${number.format(decided - keptBefore)} new`;
+const keptAndNew = () => `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new`;
+// What makes the decided doubts all decisions, and which of these came with a second look; "" where nothing is to add.
+function restOfProgress() {
+  const others = decided - decidedFlagged;
+  const sum = others ? `+ ${count(others, "other")} = ${number.format(decided)}` : "";
+  return [sum, ...(hasDecidedBefore ? [keptAndNew()] : [])].filter(Boolean).join(": ");
+}
 
 function showProgress() {
   progressTerm.textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
   progressTerm.dataset.explains = flagged ? `Doubts: ${sumOfDoubts()}.${decided > decidedFlagged ? ` You decided on ${count(decided - decidedFlagged, "other image")} as well.` : " You may decide on any other image as well."}` : DOUBTS_MEAN;
-  if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
+  if (hasDecidedBefore) progressTerm.dataset.explains += ` Of ${count(decided, "decision")}, ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
-  $("progress-before").hidden = !hasDecidedBefore;
-  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
+  $("progress-rest").textContent = restOfProgress();
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
   const beside = decided > decidedFlagged && decidedFlagged ? ` (${count(decidedFlagged, "doubt")} and ${count(decided - decidedFlagged, "other")})` : "";
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.${hasDecidedBefore ? ` ${keptAndNew()}.` : ""}` : "You have decided on no image yet.";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.${hasDecidedBefore ? ` Of these, ${keptAndNew()}.` : ""}` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 
