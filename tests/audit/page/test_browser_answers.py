@@ -203,7 +203,10 @@ def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any
     page = seen.page
     page.click("#tab-overview")
     card = '.card[data-verdict="mislabelled"]'
-    assert seen.text(f"{card} .card-number") == "3" and seen.text(f"{card} .card-unsure") == "2 of them unsure"
+    assert (
+        seen.text(f"{card} .card-number") == "3"
+        and seen.text(f"{card} .card-unsure") == "In Review: 1 mislabelled + 2 unsure"
+    )
     assert page.locator(".card-unsure").count() == 1
     page.click(card)
     assert seen.text("#shown") == "All 3 images" and "Called mislabelled" in seen.text("#called-chip")

@@ -207,5 +207,7 @@ def test_a_loaded_file_is_compared_by_its_labels(again: Any) -> None:
         "dog/e.png,dog,foreign,,accept,",
     ]
     again.import_text("\n".join(lines))
-    assert again.said() == "Loaded 5 decisions" and again.text("#progress-rest") == "+ 2 others = 5: 3 from before, 2 new"
+    assert (
+        again.said() == "Loaded 5 decisions" and again.text("#progress-rest") == "+ 2 others = 5: 3 from before, 2 new"
+    )
     assert "relabelled: dog" in again.tiles()[1] and "marked foreign" in again.tiles()[4]

@@ -31,7 +31,7 @@ function verdictCards() {
       make("span", { class: "card-name" }, markOf(name), make("b", { text: show(name) })),
       make("span", { class: "card-number", text: number.format(tally(code)) }),
       make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" }),
-      unsureOf[code] ? make("span", { class: "card-share card-unsure", title: explanationOf(UNSURE_NAME), text: `${number.format(unsureOf[code])} of them unsure` }) : null,
+      unsureOf[code] ? make("span", { class: "card-share card-unsure", title: explanationOf(UNSURE_NAME), text: `In Review: ${number.format(kindCounts[code])} ${name} + ${number.format(unsureOf[code])} ${UNSURE_NAME}` }) : null,
       make("span", { class: "card-note", hidden: true })));
   }
   return [strip, cards];
