@@ -78,7 +78,7 @@ def test_predict_takes_single_images_and_tells_the_threshold(
     stored = load_run(run).threshold
     assert stored is not None and {row["threshold"] for row in rows} == {f"{stored:.6g}"}
     code, out, _ = lond("predict", run, files[0], "--out", tmp_path / "p.csv", "--threshold", 7)
-    assert code == 0 and "1 images" in out and "score above 7, as --threshold says" in out
+    assert code == 0 and "1 image: " in out and "score above 7, as --threshold says" in out
     code, _, err = lond("predict", run, files[0], images, "--out", tmp_path / "p.csv")
     assert code == 2 and "images.npz is not an image file; give one folder, one table, or image files only" in err
 

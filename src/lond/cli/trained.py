@@ -9,7 +9,7 @@ import typer
 
 from lond.cli.runs import RunFolder, chosen_run, describe_threshold
 from lond.cli.shared import Accelerator, Threads, out, print_figures, say, starting
-from lond.errors import ConfigError, DataError
+from lond.errors import ConfigError, DataError, counted
 
 if TYPE_CHECKING:
     from lond.runs import LoadedRun
@@ -81,7 +81,7 @@ def predict(
     foreign = sum(row["verdict"] == "foreign" for row in table.rows)
     unread = sum(row["verdict"] == "unreadable" for row in table.rows)
     out.print(
-        f"{len(table.rows)} images: {foreign} foreign, {unread} unreadable; written to {save}",
+        f"{counted(len(table.rows), 'image')}: {foreign} foreign, {unread} unreadable; written to {save}",
         markup=False,
         soft_wrap=True,
     )
