@@ -380,7 +380,10 @@ def test_forgetting_stands_apart_from_downloading(seen: Any) -> None:
     assert seen.page.locator("#clear").evaluate(colour) != seen.page.locator("#download-all").evaluate(colour)
     assert not seen.page.locator(".stack #clear").count()
     seen.page.click("#clear")
-    assert seen.said() == "Forgot 1 decision" and "undecided" in seen.tiles()[0]
+    assert (
+        seen.said() == "Forgot 1 decision; until you close the page, Undo brings it back"
+        and "undecided" in seen.tiles()[0]
+    )
     seen.page.click("#toast-undo")
     assert "marked foreign" in seen.tiles()[0]
 

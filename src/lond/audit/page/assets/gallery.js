@@ -6,6 +6,7 @@ const GAP = 10;
 const HEADING = 44;
 // Heights of what stands below a picture; on narrow cards words wrap to further lines.
 const CAPTION = 88;
+const SHORT_CAPTION = 62;
 const TALL_CAPTION = 138;
 const NARROW_CARD = 160;
 // What messages at the bottom of the window cover; the current image stays above it.
@@ -15,12 +16,27 @@ const headings = new Map();
 let layout = { columns: 1, side: 120, caption: CAPTION, blocks: [], height: 0 };
 let placeOfRow = new Int32Array(N).fill(NONE);
 
+// Whether any label, with an arrow to any other and a percentage, stands in one line on a card of this width.
+function labelsFit(side) {
+  if (labelsFit.known !== labels.length) {
+    const pen = document.createElement("canvas").getContext("2d");
+    const { fontFamily } = getComputedStyle(board);
+    const width = (text, font) => { pen.font = `${font} ${fontFamily}`; return pen.measureText(text).width; };
+    const widest = (texts) => texts.reduce((most, text) => Math.max(most, width(text, "560 14.4px")), 0);
+    const names = labels.map((_, code) => labelName(code));
+    const from = given.includes(NONE) ? [...names, labelName(NONE)] : names;
+    Object.assign(labelsFit, { known: labels.length, needs: widest(from) + widest([...names, "foreign"]) + widest(["→ "]) + width("100 %", "450 12.5px") });
+  }
+  // Besides, room for the padding of the caption and the gaps between the parts.
+  return labelsFit.needs <= side - 30;
+}
+
 function measure() {
   const width = Math.max(120, board.clientWidth - 2 * GAP);
   const wanted = width < 420 ? 124 : 168;
   const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
   const side = Math.floor((width + GAP) / columnsThatFit - GAP);
-  const caption = side < NARROW_CARD ? TALL_CAPTION : CAPTION;
+  const caption = side < NARROW_CARD ? TALL_CAPTION : labelsFit(side) ? SHORT_CAPTION : CAPTION;
   let y = GAP;
   const blocks = state.groups.map((group) => {
     const block = { ...group, top: y, y: y + (group.title ? HEADING : 0) };
@@ -321,7 +337,7 @@ function decideRow(row, asked, label = NONE) {
   const stays = code === REJECT || code === KEEP;
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
   const next = undecidedAfter(row);
-  decide([row], code, code === RELABEL ? label : NONE, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
+  decide([row], code, code === RELABEL ? label : NONE, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}${placeOfRow[row] === NONE ? ", which is not in the list" : ""}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) goOnTo(next);
   return undefined;
 }
@@ -342,8 +358,8 @@ function setUpGallery() {
       const at = state.current === NONE ? NONE : placeOfRow[state.current];
       const focused = gallery.contains(document.activeElement) && document.activeElement !== gallery;
       refresh();
-      if (state.current !== NONE && placeOfRow[state.current] === NONE && state.view.length) {
-        state.current = state.view[Math.min(Math.max(at, 0), state.view.length - 1)];
+      if (at !== NONE && state.current === NONE && state.view.length) {
+        state.current = state.view[Math.min(at, state.view.length - 1)];
         emit("current", {});
       }
       gallery.scrollTop = top;

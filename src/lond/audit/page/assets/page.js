@@ -212,7 +212,7 @@ function setUpDialogs() {
   $("clear").addEventListener("click", () => {
     const rows = Int32Array.from({ length: N }, (_, row) => row).filter(isDecided);
     $("decisions").close();
-    takeStep(rows, () => ({ code: 0, to: NONE, alone: 0 }), `Forgot ${count(rows.length, "decision")}`);
+    takeStep(rows, () => ({ code: 0, to: NONE, alone: 0 }), `Forgot ${count(rows.length, "decision")}; until you close the page, Undo brings ${rows.length === 1 ? "it" : "all"} back`);
   });
   const load = async (file) => {
     if (!file) return;

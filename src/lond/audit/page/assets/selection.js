@@ -162,7 +162,7 @@ function setUpDrag() {
   for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, end);
 }
 
-const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier";
+const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier; of copies with different labels, their likeliest label";
 const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Not sure", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
