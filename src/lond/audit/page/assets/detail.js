@@ -40,7 +40,7 @@ const withArrow = (text) => `→${text.split(" ")[0].length > 9 ? " " : "\u00a0"
 function copyButton(row, code, key = "") {
   const text = withArrow(labelName(code, 40));
   return make("button", {
-    "aria-pressed": String(decisions[row] === RELABEL && chosen[row] === code), "data-action": key ? CODES[ACCEPT] : `copy ${code}`, "aria-keyshortcuts": key || false,
+    class: key ? "" : "wide", "aria-pressed": String(decisions[row] === RELABEL && chosen[row] === code), "data-action": key ? CODES[ACCEPT] : `copy ${code}`, "aria-keyshortcuts": key || false,
     title: `${labelName(code)}: the label of a copy`, onclick: () => decideRow(row, RELABEL, code),
   }, make("span", { class: text.length > 14 ? "long" : "", text }), key ? make("kbd", { text: key }) : null);
 }
