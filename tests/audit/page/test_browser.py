@@ -548,7 +548,7 @@ def test_says_how_many_have_no_thumbnail(visit: Any, tmp_path: Path) -> None:
     noise = [Image.effect_noise((96, 96), 90) for _ in range(8)]
     page = replace(make_page(400), thumbnails=lambda row: noise[row % 8])
     path = tmp_path / "page.html"
-    size = write_page(path, page, max_bytes=310_000)
+    size = write_page(path, page, max_bytes=330_000)
     assert 0 < size.thumbnails < 400
     seen = visit(path, "about")
     assert f"{size.thumbnails} images of 400 have a thumbnail; " in seen.text("#panel-about")

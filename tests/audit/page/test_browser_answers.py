@@ -203,7 +203,10 @@ def test_the_overview_keeps_the_verdicts_and_tells_how_many_are_unsure(seen: Any
     page = seen.page
     page.click("#tab-overview")
     card = '.card[data-verdict="mislabelled"]'
-    assert seen.text(f"{card} .card-number") == "3" and seen.text(f"{card} .card-unsure") == "2 of them unsure"
+    assert (
+        seen.text(f"{card} .card-number") == "3"
+        and seen.text(f"{card} .card-unsure") == "In Review: 1 mislabelled + 2 unsure"
+    )
     assert page.locator(".card-unsure").count() == 1
     page.click(card)
     assert seen.text("#shown") == "All 3 images" and "Called mislabelled" in seen.text("#called-chip")
@@ -377,7 +380,10 @@ def test_forgetting_stands_apart_from_downloading(seen: Any) -> None:
     assert seen.page.locator("#clear").evaluate(colour) != seen.page.locator("#download-all").evaluate(colour)
     assert not seen.page.locator(".stack #clear").count()
     seen.page.click("#clear")
-    assert seen.said() == "Forgot 1 decision" and "undecided" in seen.tiles()[0]
+    assert (
+        seen.said() == "Forgot 1 decision; until you close the page, Undo brings it back"
+        and "undecided" in seen.tiles()[0]
+    )
     seen.page.click("#toast-undo")
     assert "marked foreign" in seen.tiles()[0]
 

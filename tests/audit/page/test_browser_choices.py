@@ -267,3 +267,20 @@ def test_a_typed_label_of_selected_images_is_taken_by_enter_alone(visit: Any, us
     assert seen.text("#selection-text") == "2 selected" and seen.text("#progress-text").startswith("0 of")
     page.keyboard.press("Enter")
     assert ["relabelled: dog" in label for label in seen.tiles()[:3]] == [True, True, False]
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_cards_of_short_labels_have_short_captions_that_hold_every_word(visit: Any, tmp_path: Path, width: int) -> None:
+    names, viewport = ("cat", "dog", "a flycatcher with a long name"), {"width": width, "height": 800}
+    heights = []
+    for long in (False, True):
+        table = replace(few().table, suggested_label=("cat", "cat", "cat", "", names[2] if long else "dog", ""))
+        page = replace(few(), table=table, class_names=names if long else names[:2])
+        seen = visit(written(tmp_path, page), viewport=viewport)
+        seen.page.click("#show-all")
+        cut = """(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1
+            || one.scrollHeight > one.clientHeight + 1).map((one) => one.textContent)"""
+        words = seen.page.locator(".tile .caption, .tile .labels, .tile .facts, .tile .facts span:nth-child(2)")
+        assert words.count() == 24 and words.evaluate_all(cut) == []
+        heights.append(seen.page.locator(".tile .caption").first.bounding_box()["height"])
+    assert heights[0] < heights[1]

@@ -102,7 +102,7 @@ def test_one_label_for_all_settles_a_conflict(visit: Any, copies: Path) -> None:
     group(seen, 7).locator(f'[data-all-are="{dog}"]').click()
     rows = {row["id"][-6:-4]: row for row in seen.download("#download-decided")[1]}
     assert {name: (row["decision"], row["new_label"]) for name, row in rows.items()} == {
-        "07": ("relabel", "dog"),
+        "07": ("accept", "dog"),
         "08": ("relabel", "dog"),
         "09": ("keep", "dog"),
     }
@@ -127,7 +127,7 @@ def test_one_label_for_all_leaves_decisions_by_hand_alone(visit: Any, copies: Pa
     seen.page.click("#tab-copies")
     dog.click()
     assert seen.said() == "2 copies are dog; 1 decided before was left alone"
-    assert decided(seen) == {"07": ("relabel", "dog"), "08": ("foreign", ""), "09": ("keep", "dog")}
+    assert decided(seen) == {"07": ("accept", "dog"), "08": ("foreign", ""), "09": ("keep", "dog")}
     # What was decided with the group may be decided with it again, also after a reload.
     seen.page.wait_for_timeout(300)
     seen.page.reload()

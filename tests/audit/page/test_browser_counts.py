@@ -27,7 +27,7 @@ def test_skipped_images_of_an_earlier_look_are_told_apart(visit: Any, tmp_path: 
     assert not seen.page.is_visible('.card[data-verdict="clean"] .card-note')
     seen.page.click("#open-decisions")
     assert seen.text("#decisions-text") == (
-        "You have decided on 2 images: 2 marked not sure (left as is). 2 decisions from before, 0 new."
+        "You have decided on 2 images: 2 marked not sure (left as is). Of these, 2 from before, 0 new."
     )
     seen.page.click("#clear")
     assert not seen.page.is_visible(f"{card} .card-note")
@@ -49,21 +49,21 @@ def test_progress_and_list_speak_of_the_same_doubts_in_a_second_look(visit: Any,
     assert seen.text("#progress-text") == f"2 of {total} doubts decided"
     assert seen.text("#shown") == f"{total} of 80 images: the doubts"
     assert seen.text("#select-shown") == f"Select all {total}"
-    assert seen.text("#progress-before") == "5 from before, 0 new"
+    assert seen.text("#progress-rest") == "+ 3 others = 5: 5 from before, 0 new"
     seen.page.hover("#progress-text .term")
     assert "You decided on 3 other images as well" in seen.text("#explanation")
-    assert seen.text("#explanation").endswith("5 decisions from before, 0 new.")
+    assert seen.text("#explanation").endswith("Of 5 decisions, 5 from before, 0 new.")
     seen.choose(0)
     seen.page.keyboard.press("f")
-    assert seen.text("#progress-before") == "5 from before, 1 new"
+    assert seen.text("#progress-rest") == "+ 3 others = 6: 5 from before, 1 new"
     seen.page.select_option("#filter-decision", "relabel")
     seen.choose(0)
     seen.page.keyboard.press("r")
     assert seen.text("#progress-text") == f"3 of {total} doubts decided"
-    assert seen.text("#progress-before") == "4 from before, 2 new"
+    assert seen.text("#progress-rest") == "+ 3 others = 6: 4 from before, 2 new"
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.text("#progress-before") == "4 from before, 2 new"
+    assert seen.text("#progress-rest") == "+ 3 others = 6: 4 from before, 2 new"
     for width in (1280, 1200, 1024, 800):
         seen.page.set_viewport_size({"width": width, "height": 800})
         tabs, box, top = (seen.page.locator(part).bounding_box() for part in (".tabs", ".progress", ".top"))
@@ -71,7 +71,7 @@ def test_progress_and_list_speak_of_the_same_doubts_in_a_second_look(visit: Any,
         assert tabs["x"] + tabs["width"] <= box["x"] or tabs["y"] >= box["y"] + box["height"], width
     for width in (420, 400):
         seen.page.set_viewport_size({"width": width, "height": 800})
-        assert not seen.page.is_visible("#progress-before")
+        assert not seen.page.is_visible("#progress-rest")
         subtitle, bar = (seen.page.locator(part).bounding_box() for part in ("#subtitle", "#progress"))
         assert bar["y"] + bar["height"] <= subtitle["y"]
 
@@ -80,7 +80,7 @@ def test_a_first_look_keeps_no_decisions(visit: Any, usual: Path) -> None:
     seen = visit(usual)
     seen.choose(0)
     seen.page.keyboard.press("f")
-    assert not seen.page.is_visible("#progress-before")
+    assert not seen.page.is_visible("#progress-rest")
     seen.page.click("#open-decisions")
     assert "from before" not in seen.text("#decisions-text")
 
@@ -100,6 +100,7 @@ def test_the_tally_of_decisions_adds_up_by_what_becomes_of_the_images(visit: Any
         "You have decided on 6 images (5 doubts and 1 other): "
         "1 changed as suggested, 2 kept as labelled, 2 marked foreign, 1 marked not sure (left as is)."
     )
+    assert seen.text("#progress-text").startswith("5 of ") and seen.text("#progress-rest") == "+ 1 other = 6"
     seen.page.keyboard.press("Escape")
     for word, images in (("accept", 1), ("keep", 2), ("foreign", 2), ("not sure", 1)):
         seen.page.select_option("#filter-decision", word)
@@ -145,3 +146,49 @@ def test_the_panel_leads_to_the_picture_itself(visit: Any, tmp_path: Path) -> No
     seen = visit(written(tmp_path, page))
     seen.choose(0)
     assert seen.page.locator("#open-picture").count() == 0
+
+
+def test_decisions_are_counted_by_the_resulting_label(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    labels = {"verdict": ("mislabelled",) * 4 + ("clean",) * 2, "suggested_label": ("dog",) * 4 + ("cat",) * 2}
+    chances = {"confidence": (0.9,) * 6, "wrong_score": (0.92,) * 4 + (0.05,) * 2, "foreign_score": (0.03,) * 6}
+    copies = {"duplicate_of": ("", page.table.id[0], *[""] * 4), "copy": ("", "near", *[""] * 4)}
+    table = replace(page.table, **labels, **chances, **copies, label=("cat", "bird", *["cat"] * 4))
+    seen = visit(written(tmp_path, replace(page, table=table)), "copies")
+    seen.page.locator("[data-all-are]", has_text="dog").click()
+    seen.page.click("#tab-review")
+    seen.page.select_option("#sort", "path")
+    for place, label in ((2, "dog"), (3, "frog")):
+        seen.choose(place)
+        seen.page.select_option("#relabel", label=label)
+    assert seen.said().startswith("Relabelled (frog)")
+    seen.page.select_option("#filter-decision", "accept")
+    assert seen.text("#shown").startswith("3 of 6")
+    seen.page.select_option("#filter-decision", "relabel")
+    assert seen.text("#shown").startswith("1 of 6")
+    seen.page.click("#open-decisions")
+    assert "3 changed as suggested, 1 given another label" in seen.text("#decisions-text")
+    seen.page.keyboard.press("Escape")
+    words = sorted(row["decision"] for row in seen.download("#download-decided")[1])
+    assert words == ["accept", "accept", "accept", "relabel"]
+    seen.page.click("#reset")
+    seen.choose(3)
+    seen.page.select_option("#relabel", label="cat")
+    assert seen.said().startswith("Label kept (stays cat)")
+
+
+def test_earlier_labels_that_were_suggested_count_as_suggestions(visit: Any, tmp_path: Path) -> None:
+    page = few()
+    table = replace(
+        page.table,
+        verdict=("mislabelled", "mislabelled", *["clean"] * 4),
+        suggested_label=("dog", "frog", *["cat"] * 4),
+        confidence=(1.0,) * 6,
+        wrong_score=(1.0, 1.0, *[0.0] * 4),
+        foreign_score=(0.0,) * 6,
+        decided=("relabel", "relabel", *[""] * 4),
+    )
+    judged = {table.id[0]: ["mislabelled", "dog", 0.8], table.id[1]: ["mislabelled", "dog", 0.8]}
+    summary = {"second_look": {"judged": judged}}
+    seen = visit(written(tmp_path, replace(page, table=table, summary=summary)))
+    assert "1 changed as suggested, 1 given another label" in str(seen.page.text_content("#decisions-text"))

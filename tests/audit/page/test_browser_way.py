@@ -165,6 +165,53 @@ def test_a_decision_done_again_moves_on_as_it_did(seen: Any) -> None:
     assert seen.page.evaluate(CURRENT) == "c.png" and "label kept" in seen.tiles()[1]
 
 
+def test_no_key_decides_on_an_image_that_has_left_the_list(seen: Any) -> None:
+    page = seen.page
+    seen.choose(3)
+    page.locator("#chips .chip", has_text="mislabelled").click()
+    assert "Choose an image" in seen.text("#detail") and not page.locator(".tile.current").count()
+    page.keyboard.press("f")
+    assert page.evaluate(CURRENT) == "c.png" and seen.text("#progress-text").startswith("0 of")
+    page.keyboard.press("f")
+    assert "marked foreign" in seen.tiles()[0] and seen.text("#progress-text").startswith("1 of")
+    # What stays in the list stays open.
+    page.click("#show-all")
+    assert page.evaluate(CURRENT) == "c.png"
+    page.fill("#filter-text", "zebra")
+    seen.until("document.querySelector('#shown').textContent.startsWith('0 ')")
+    assert "Choose an image" in seen.text("#detail")
+
+
+def test_a_decision_beside_the_list_says_so(visit: Any, tmp_path: Path) -> None:
+    table = five().table
+    near = tuple((IDS[0],) for _ in IDS)
+    seen = visit(written(tmp_path, five(neighbours=near)))
+    assert len(table) == 5 and len(seen.tiles()) == 3
+    seen.choose(0)
+    first = seen.page.evaluate(CURRENT)
+    seen.page.click("#detail .linked")
+    assert "not in the list" in seen.text("#detail")
+    seen.page.keyboard.press("f")
+    assert seen.said() == "Marked foreign: a.png, which is not in the list"
+    assert seen.page.locator(".tile.current").count() == 0 and "a.png" in seen.text("#detail")
+    seen.choose(0)
+    seen.page.keyboard.press("f")
+    assert seen.said() == f"Marked foreign: {first}"
+
+
+def test_the_image_after_the_last_undecided_one_is_open_when_only_these_are_listed(seen: Any) -> None:
+    page = seen.page
+    page.select_option("#filter-decision", "undecided")
+    seen.choose(4)
+    page.keyboard.press("f")
+    assert page.evaluate(CURRENT) == "d.png"
+    for _ in range(4):
+        page.keyboard.press("f")
+    assert "Choose an image" in seen.text("#detail") and "Nothing undecided is left here" in seen.text("#gallery-empty")
+    page.keyboard.press("u")
+    assert len(seen.tiles()) == 1
+
+
 def second() -> ReviewPage:
     """Return the same after a second look: the first was kept, the third accepted, the fourth accepted as foreign."""
     page = five(
@@ -207,5 +254,7 @@ def test_a_loaded_file_is_compared_by_its_labels(again: Any) -> None:
         "dog/e.png,dog,foreign,,accept,",
     ]
     again.import_text("\n".join(lines))
-    assert again.said() == "Loaded 5 decisions" and again.text("#progress-before") == "3 from before, 2 new"
+    assert (
+        again.said() == "Loaded 5 decisions" and again.text("#progress-rest") == "+ 2 others = 5: 3 from before, 2 new"
+    )
     assert "relabelled: dog" in again.tiles()[1] and "marked foreign" in again.tiles()[4]

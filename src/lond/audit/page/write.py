@@ -23,9 +23,9 @@ ROOM = "lond.audit.page"
 """Package with the page's assets."""
 
 SCRIPTS = (
-    "core", "glossary", "sprites", "seen_part", "decisions", "answers", "csv", "groups", "kept_view", "filters",
-    "gallery", "label_choice", "selection", "detail", "copies", "map_points", "map_stamps", "map_moves", "map",
-    "rates", "histogram", "overview", "page",
+    "core", "glossary", "sprites", "seen_part", "groups", "copy_labels", "decisions", "answers", "why", "csv",
+    "kept_view", "filters", "gallery", "label_choice", "selection", "detail", "copies", "map_points", "map_stamps",
+    "map_moves", "map", "rates", "histogram", "overview", "page",
 )  # fmt: skip
 """Parts of the page's script, in the order in which they build on each other."""
 

@@ -1,21 +1,31 @@
 // The likeliest answer to an image, and the words in which cards and panel tell it.
 
-// What a decision comes to: to accept a foreign image is to mark it foreign, to accept a clean one is to keep its label.
-function outcomeOf(row, code) {
+// What a decision comes to, whatever the button: to accept a foreign image is to mark it foreign, to accept a clean one is
+// to keep its label, and a label from the list may be the given or the suggested one.
+function outcomeOf(row, code, to = NONE) {
+  if (code === RELABEL && to !== NONE && verdict[row] !== UNREADABLE) {
+    if (to === given[row]) return KEEP;
+    return hasSuggestion(row) && to === proposedLabel(row) && !isYourVerdict(row) ? ACCEPT : RELABEL;
+  }
   if (code !== ACCEPT) return code;
   if (verdict[row] === FOREIGN) return MARK_FOREIGN;
   return given[row] !== NONE && !leaves(row) && proposedLabel(row) === given[row] ? KEEP : ACCEPT;
 }
 const bestOf = (row) => outcomeOf(row, codeOfYes[row]);
+// What the first answer is called: where copies come first, foreign may be likelier.
+const isForeignLikelier = (row) => copiesComeFirst(row) && scores.foreign_score[row] > chanceOfYes(row);
+const firstInWords = (row) => (copiesComeFirst(row) ? "likeliest label of the copies" : "likeliest");
 // Whether there is a suggestion that is neither the given label nor foreign: what the key S takes.
 const hasSuggestion = (row) => canAccept(row) && outcomeOf(row, ACCEPT) === ACCEPT;
 
-// All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left.
+// All answers with their chances, [outcome, chance]; without a label there is none to keep. Another label than the given and the suggested one gets what is left;
+// in a conflict it is that of a copy.
 function answersOf(row) {
   const suggestion = outcomeOf(row, ACCEPT) === ACCEPT && Number.isFinite(chanceOfSuggestion(row)) ? chanceOfSuggestion(row) : 0;
   const foreign = scores.foreign_score[row];
   const [right, wrong] = chancesOf(row) || [0, 1 - foreign];
-  return [[KEEP, right], [ACCEPT, suggestion], [MARK_FOREIGN, foreign], [RELABEL, wrong - suggestion]];
+  const other = copyLabels.has(row) ? copyAnswer(row)?.[1] ?? 0 : wrong - suggestion;
+  return [[KEEP, right], [ACCEPT, suggestion], [MARK_FOREIGN, foreign], [RELABEL, other]];
 }
 const likeliestOf = (answers) => answers.reduce((first, other) => (other[1] > first[1] ? other : first))[0];
 // Answers that change the label, where the card must offer one of them: the image is called mislabelled, or its label is
@@ -43,14 +53,13 @@ function changeBy(row, answer) {
 }
 const likeliestChange = (row) => changeBy(row, bestOf(row));
 // What cards and panel show in bold: the decision, before that the likeliest answer.
-const change = (row) => changeBy(row, outcomeOf(row, decisions[row]) || bestOf(row));
+const change = (row) => changeBy(row, decisions[row] || bestOf(row));
 // Whether a person decided otherwise than the audit would; a label chosen from the list may be what it suggests.
 function isOverruled(row) {
-  if (decisions[row] !== RELABEL) return decisions[row] > 0 && outcomeOf(row, decisions[row]) !== bestOf(row);
-  const isSame = bestOf(row) === KEEP ? chosen[row] === given[row] : bestOf(row) === ACCEPT && chosen[row] === proposedLabel(row);
-  return !isSame;
+  if (decisions[row] !== RELABEL) return decisions[row] > 0 && decisions[row] !== bestOf(row);
+  return bestOf(row) !== ACCEPT || chosen[row] !== proposedLabel(row);
 }
-const isStruckOut = (row) => change(row)[1] !== null && (decisions[row] > 0 || !isContrary(row));
+const isStruckOut = (row) => change(row)[1] !== null && (decisions[row] > 0 || !(isContrary(row) || isForeignLikelier(row)));
 // The chance of the likeliest answer, where it is what is shown and the audit tells chances.
 const chanceOfChange = (row) => (isYourVerdict(row) || isOverruled(row) || !isJudged(row) || !canAccept(row) ? NaN : chanceOfYes(row));
 
@@ -74,6 +83,7 @@ function told(row) {
   if (isYourVerdict(row)) return [yoursInWords(row), null];
   if (!Number.isFinite(chanceOfYes(row))) return [words, scores.sureness[row]];
   if (!isJudged(row) || !canAccept(row)) return [words, chancesOf(row) || isWithoutLabel(row) ? null : scores.sureness[row]];
+  if (isForeignLikelier(row)) return [`${words}: or foreign`, scores.foreign_score[row]];
   if (verdict[row] === CONFLICT || (isWithoutLabel(row) && !isContrary(row))) return [words, null];
   const second = secondOf(row);
   const chance = answersOf(row).find(([code]) => code === second)?.[1] ?? 0;
@@ -94,6 +104,7 @@ const toldInWords = (row) => { const [words, chance] = told(row); return Number.
 // What the panel says behind the verdict: what it means, unless another answer is likelier or the verdict is likelier wrong.
 function verdictInWords(row) {
   if (isYourVerdict(row)) return "by your earlier decision";
+  if (verdict[row] === CONFLICT) return styleOf(verdictOf(row)).means;
   if (isContrary(row)) return codeOfYes[row] === KEEP ? "the given label is likelier" : "foreign is likelier";
   if (isUnsureClean[row]) return `label right only ${sure(scores.confidence[row])}`;
   const chances = chancesOf(row);
@@ -107,23 +118,4 @@ function chancesInWords(row) {
   if (chances) lines.push(["the given label is right", chances[0]], ["the label is wrong (another class)", chances[1]], ["the image is foreign (no class)", chances[2]]);
   else if (isWithoutLabel(row)) lines.push(["the image is foreign (no class)", scores.foreign_score[row]]);
   return lines.map(([words, chance]) => `${sure(chance)} chance that ${words}`);
-}
-// Why the likeliest answer is not the verdict's, in one sentence.
-function contraryInWords(row) {
-  const suggestion = chanceOfSuggestion(row);
-  const other = Number.isFinite(suggestion) && suggested[row] !== NONE ? `${labelName(suggested[row])} (${sure(suggestion)})` : `a right label (${sure(chancesOf(row)?.[0])})`;
-  if (codeOfYes[row] === KEEP) return `The given label (${sure(chanceOfYes(row))}) is likelier than ${other}.`;
-  return `Foreign (${sure(chanceOfYes(row))}) is likelier than ${other}, but an image is called so only from ${percent(FOREIGN_FROM)} on.`;
-}
-// Which limit an image is past that is not called what is likeliest; "" where there is nothing to explain.
-function whyCalled(row) {
-  const chances = chancesOf(row);
-  if (!isJudged(row) || decidedBefore(row)) return "";
-  const parts = isContrary(row) ? [contraryInWords(row)] : [];
-  const [right, wrong] = chances || [0, 0];
-  // Past the limit, and not rounded back to it.
-  const past = Math.max(wrong / (wrong + right), Math.ceil(1000 * WRONG_FROM + 1e-6) / 1000);
-  if (verdict[row] === MISLABELLED && chances && (isContrary(row) || right >= wrong)) parts.push(`Called mislabelled because the probability that the label is wrong, given that the image is not foreign, is ${sure(past)}, which exceeds ${percent(WRONG_FROM)}.`);
-  if (isUnsureClean[row] && chances) parts.push(`Called clean because no other verdict reaches its limit: foreign takes a probability of ${percent(FOREIGN_FROM)}, mislabelled one of ${percent(WRONG_FROM)} that the label is wrong, given that the image is not foreign.`);
-  return parts.join(" ");
 }

@@ -80,7 +80,7 @@ function labelGroup(rows, code) {
 function labelsToOffer(rows) {
   const labels = labelsIn(rows);
   if (labels.length < 2) return [];
-  const proposed = new Set(rows.filter((row) => !leaves(row)).map(proposedLabel));
+  const proposed = new Set(rows.filter((row) => !leaves(row)).map(proposedByAudit));
   return proposed.size === 1 && !proposed.has(NONE) ? [...new Set([...labels, ...proposed])] : labels;
 }
 

@@ -40,6 +40,8 @@ const rank = numbersOf(columns.rank);
 const copyOf = textsOf(columns.copy);
 // What a person had decided before this look, "" for nothing.
 const decidedBefore = textsOf(columns.decided);
+// What is shown of such an image is what the person said: chances of one or nothing, which no audit judged.
+const isYourVerdict = (row) => !["", "not sure", "reject"].includes(decidedBefore(row));
 const qualityNames = columns.quality.values;
 const qualityBits = numbersOf(columns.quality.bits);
 // Features of such pictures cannot be trusted, nor can a verdict that doubts their label, however sure it seems.
@@ -126,6 +128,9 @@ const isUnsureClean = Uint8Array.from(verdict, (code, row) => (code === CLEAN &&
 const hasChances = (row) => !Number.isFinite(scores.p_value[row]);
 // Whether the audit tells chances of this image; without a label there is none that the label is wrong.
 const isJudged = (row) => hasChances(row) && Number.isFinite(scores.foreign_score[row]);
+// Where the labels of a set fit its images too badly, no image is called foreign, whatever its chance.
+const callsForeign = !verdict.some((code, row) => code !== FOREIGN && code !== CONFLICT && isJudged(row) && !decidedBefore(row) && scores.foreign_score[row] > FOREIGN_FROM);
+const NONE_FOREIGN = "no image of this set is called foreign, because the labels fit the images too badly";
 const isWithoutLabel = (row) => isJudged(row) && given[row] === NONE;
 // The three chances of an image, which sum to one: [right, wrong, foreign]; null where the audit gives none.
 function chancesOf(row) {

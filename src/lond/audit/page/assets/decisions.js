@@ -28,11 +28,10 @@ let unsaved = false;
 
 // Decisions of an earlier look came with the table; the verdict, and the suggestion of a new label, follow them.
 function valueBefore(row) {
-  const code = codeOfWord(decidedBefore(row));
+  const word = codeOfWord(decidedBefore(row));
+  const code = word === RELABEL && judgedBefore(row)?.[1] === labels[suggested[row]] ? ACCEPT : word;
   return code > 0 ? { code, to: code === RELABEL ? suggested[row] : NONE, alone: 0 } : null;
 }
-// What is shown of such an image is what the person said: chances of one or nothing, which no audit judged.
-const isYourVerdict = (row) => decidedBefore(row) !== "" && codeOfWord(decidedBefore(row)) !== REJECT;
 // How the image was judged when it was decided on: [verdict, suggested label, confidence]; undefined where that is not known.
 const judgedBefore = (row) => summary.second_look?.judged?.[idOf(row)];
 // Decisions of different words may leave the same label.
@@ -44,12 +43,12 @@ const isKept = (row) => {
 const hasDecidedBefore = columns.decided.values.some((word) => word !== "");
 
 const canAccept = (row) => leaves(row) || proposedLabel(row) !== NONE;
-// The likeliest answer and its chance, [code, chance]: accepting, unless foreign or the given label is likelier. Copies in
-// conflict cannot all keep their labels, and what a person decided before stands.
+// The first answer and its chance, [code, chance]: accepting, unless foreign or the given label is likelier. In a conflict
+// the likeliest label of the copies comes first, and what a person decided before stands.
 function likeliestAnswer(row) {
   const { sureness, foreign_score: foreign } = scores;
   const proposed = [ACCEPT, sureness[row]];
-  if (!isJudged(row) || decidedBefore(row) || verdict[row] === UNREADABLE || !canAccept(row) || !Number.isFinite(sureness[row])) return proposed;
+  if (!isJudged(row) || decidedBefore(row) || copiesComeFirst(row) || verdict[row] === UNREADABLE || !canAccept(row) || !Number.isFinite(sureness[row])) return proposed;
   const others = [[MARK_FOREIGN, verdict[row] === FOREIGN ? NONE : foreign[row]]];
   const chances = chancesOf(row);
   if (chances && verdict[row] !== CLEAN && verdict[row] !== CONFLICT) others.push([KEEP, chances[0]]);
@@ -111,8 +110,8 @@ function decisionText(row) {
 
 function put(row, { code, to, alone, grouped = 0 }) {
   const [before, wasKept] = [isDecided(row), isKept(row)];
-  decisions[row] = outcomeOf(row, code);
-  chosen[row] = code === RELABEL ? to : NONE;
+  decisions[row] = outcomeOf(row, code, to);
+  chosen[row] = decisions[row] === RELABEL ? to : NONE;
   apart[row] = alone;
   withGroup[row] = grouped;
   const change = isDecided(row) - before;
@@ -175,8 +174,10 @@ function save() {
     if (withGroup[row]) kept.grouped.push(row);
     if (!decisions[row]) continue;
     kept.rows.push(row);
-    kept.codes.push(decisions[row]);
-    if (decisions[row] === RELABEL) kept.names[row] = labels[chosen[row]];
+    // By its name, an accepted label of a copy is no other suggestion's.
+    const isNamed = decisions[row] === RELABEL || (decisions[row] === ACCEPT && copiesComeFirst(row));
+    kept.codes.push(isNamed ? RELABEL : decisions[row]);
+    if (isNamed) kept.names[row] = labels[finalLabel(row)];
   }
   try {
     if (decided || hasDecidedBefore) localStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
@@ -218,7 +219,8 @@ function restore() {
       const code = kept.codes[at];
       if (!isRow(row) || !CODES[code]) return;
       if (code === RELABEL && typeof kept.names[row] !== "string") return;
-      put(row, { code, to: code === RELABEL ? codeOfLabel(kept.names[row]) : NONE, alone: 0 });
+      if (code === ACCEPT && copiesComeFirst(row)) put(row, { code: RELABEL, to: proposedByAudit(row), alone: 0 });
+      else put(row, { code, to: code === RELABEL ? codeOfLabel(kept.names[row]) : NONE, alone: 0 });
     });
     for (const row of (kept.apart || []).filter(isRow)) put(row, { ...valueOf(row), alone: 1 });
     for (const row of (kept.grouped || []).filter(isRow)) put(row, { ...valueOf(row), grouped: 1 });

@@ -36,27 +36,35 @@ function choiceOfLabel(row) {
 // The arrow stays with its word, unless the button has no room for both on one line.
 const withArrow = (text) => `→${text.split(" ")[0].length > 9 ? " " : "\u00a0"}${text}`;
 
+// Gives an image the label of a copy, in the place of the suggestion or below the copies.
+function copyButton(row, code, key = "") {
+  const text = withArrow(labelName(code, 40));
+  return make("button", {
+    class: key ? "" : "wide", "aria-pressed": String(decisions[row] === RELABEL && chosen[row] === code), "data-action": key ? CODES[ACCEPT] : `copy ${code}`, "aria-keyshortcuts": key || false,
+    title: `${labelName(code)}: the label of a copy`, onclick: () => decideRow(row, RELABEL, code),
+  }, make("span", { class: text.length > 14 ? "long" : "", text }), key ? make("kbd", { text: key }) : null);
+}
+
 // Every answer has its own place; the likeliest one is filled and has the key A besides.
 function actionButtons(row) {
-  const now = outcomeOf(row, decisions[row]);
   const button = (text, code, able = true) => {
     const isBest = code === bestOf(row) && able;
     return make("button", {
-      class: isBest ? (decisions[row] ? "likeliest" : "likeliest solid") : "", "aria-pressed": String(now === code), "data-action": CODES[code], disabled: !able,
+      class: isBest ? (decisions[row] ? "likeliest" : "likeliest solid") : "", "aria-pressed": String(decisions[row] === code), "data-action": CODES[code], disabled: !able,
       "aria-keyshortcuts": isBest ? `A ${KEY_OF[code]}` : KEY_OF[code],
-      title: `${isBest ? "Likeliest answer. " : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
+      title: `${isBest ? `${firstInWords(row).replace("l", "L")}. ` : ""}${code === ACCEPT && able ? `${effectOfYes(row)}: ${meaningHere(row, ACCEPT)}` : MEANINGS[code]}`,
       onclick: () => decideRow(row, code),
     }, make("span", { class: text.length > (isBest && text.startsWith("→") ? 9 : 14) ? "long" : "", text }), ...(isBest ? [make("kbd", { text: "A" })] : []), make("kbd", { text: KEY_OF[code] }));
   };
   const offers = hasSuggestion(row);
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : withArrow(effectOfYes(row)), ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
+    copyAnswer(row) ? copyButton(row, copyAnswer(row)[0], "S") : button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : withArrow(effectOfYes(row)), ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
     button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
 }
 
 // What was decided, and the way back; before that, what the filled button says.
 function decisionLine(row) {
-  const best = canAccept(row) ? `; likeliest: ${effectOf(row, codeOfYes[row])}` : "";
+  const best = canAccept(row) ? `; ${firstInWords(row)}: ${effectOf(row, codeOfYes[row])}` : "";
   return make("div", { class: "decision" }, make("p", { text: isDecided(row) ? decisionText(row) : `undecided${best}` }),
     decisions[row] ? make("button", { class: "quiet", id: "take-back", "data-action": "clear", "aria-keyshortcuts": "C", title: MEANINGS[0], onclick: () => decideRow(row, 0) }, make("span", { text: "Take back" }), make("kbd", { text: "C" })) : null);
 }
@@ -137,6 +145,7 @@ function renderDetail() {
     ...(reasonOf(row) ? [part("Why", make("p", { text: show(reasonOf(row), 600), dir: "auto" }))] : []),
     part("Nearest images", near.length ? make("div", { class: "links" }, ...near.map(link)) : make("p", { class: "quiet", text: "None are known." })),
     ...(repeats.length ? [part("The same picture", make("div", { class: "links" }, ...repeats.map(link)),
+      ...furtherCopyLabels(row).slice(0, 12).map((code) => copyButton(row, code)),
       isExactCopy(row) ? null : make("button", { class: "wide", "data-action": "apart", "aria-pressed": String(apart[row] > 0), text: "Not the same", onclick: () => setApart([row], !apart[row], apart[row] ? `The same picture after all: ${fileName(row)}` : `Not the same picture: ${fileName(row)}`) }))] : []),
     ...(oddities.length ? [part("Picture quality", make("dl", { class: "oddities" }, ...oddities.flatMap((name) => [make("dt", { text: name }), make("dd", { text: explanationOf(name) })])))] : []),
     part("Scores", scoreTable(row)),

@@ -24,7 +24,7 @@ function matches(row, words) {
   if (filter.sureness > 0 && !(scores.sureness[row] >= filter.sureness)) return false;
   if (filter.decision === "undecided" && isDecided(row)) return false;
   if (filter.decision === "decided" && !isDecided(row)) return false;
-  if (CODES.indexOf(filter.decision) > 0 && CODES[outcomeOf(row, decisions[row])] !== filter.decision) return false;
+  if (CODES.indexOf(filter.decision) > 0 && CODES[decisions[row]] !== filter.decision) return false;
   return !words || holds(row, words);
 }
 
@@ -126,11 +126,15 @@ function refresh() {
   searchTimer = 0;
   filter.text = $("filter-text").value;
   const words = searchedFor();
+  const wasListed = state.current !== NONE && state.passes[state.current] > 0;
   const found = [];
   for (let row = 0; row < N; row += 1) {
     state.passes[row] = matches(row, words) ? 1 : 0;
     if (state.passes[row]) found.push(row);
   }
+  // A key must not decide on an image that has just left the list.
+  const hasLeft = wasListed && !state.passes[state.current];
+  if (hasLeft) state.current = NONE;
   const groups = groupKeys();
   state.view = Int32Array.from(inOrder(found, groups));
   state.groups = [];
@@ -146,6 +150,7 @@ function refresh() {
   showFoundOutside();
   keepView();
   emit("view");
+  if (hasLeft) emit("current", {});
 }
 
 // Whoever reads the filtered rows must not get those of a search that is still being typed.

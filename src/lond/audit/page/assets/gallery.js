@@ -6,6 +6,7 @@ const GAP = 10;
 const HEADING = 44;
 // Heights of what stands below a picture; on narrow cards words wrap to further lines.
 const CAPTION = 88;
+const SHORT_CAPTION = 62;
 const TALL_CAPTION = 138;
 const NARROW_CARD = 160;
 // What messages at the bottom of the window cover; the current image stays above it.
@@ -15,12 +16,27 @@ const headings = new Map();
 let layout = { columns: 1, side: 120, caption: CAPTION, blocks: [], height: 0 };
 let placeOfRow = new Int32Array(N).fill(NONE);
 
+// Whether any label, with an arrow to any other and a percentage, stands in one line on a card of this width.
+function labelsFit(side) {
+  if (labelsFit.known !== labels.length) {
+    const pen = document.createElement("canvas").getContext("2d");
+    const { fontFamily } = getComputedStyle(board);
+    const width = (text, font) => { pen.font = `${font} ${fontFamily}`; return pen.measureText(text).width; };
+    const widest = (texts) => texts.reduce((most, text) => Math.max(most, width(text, "560 14.4px")), 0);
+    const names = labels.map((_, code) => labelName(code));
+    const from = given.includes(NONE) ? [...names, labelName(NONE)] : names;
+    Object.assign(labelsFit, { known: labels.length, needs: widest(from) + widest([...names, "foreign"]) + widest(["→ "]) + width("100 %", "450 12.5px") });
+  }
+  // Besides, room for the padding of the caption and the gaps between the parts.
+  return labelsFit.needs <= side - 30;
+}
+
 function measure() {
   const width = Math.max(120, board.clientWidth - 2 * GAP);
   const wanted = width < 420 ? 124 : 168;
   const columnsThatFit = Math.max(1, Math.floor((width + GAP) / (wanted + GAP)));
   const side = Math.floor((width + GAP) / columnsThatFit - GAP);
-  const caption = side < NARROW_CARD ? TALL_CAPTION : CAPTION;
+  const caption = side < NARROW_CARD ? TALL_CAPTION : labelsFit(side) ? SHORT_CAPTION : CAPTION;
   let y = GAP;
   const blocks = state.groups.map((group) => {
     const block = { ...group, top: y, y: y + (group.title ? HEADING : 0) };
@@ -101,7 +117,7 @@ const kindInWords = (row) => (isUnsure(row) ? `${UNSURE_NAME}, called ${verdictO
 function tileLabel(row) {
   const [from, to] = likeliestChange(row);
   const parts = [fileName(row), kindInWords(row), to && !isContrary(row) ? `given ${from}, suggested ${to}` : `given ${from}`];
-  if (isContrary(row)) parts.push(`likeliest ${to ?? from} ${sure(chanceOfYes(row))}`);
+  if (isContrary(row)) parts.push(`${firstInWords(row)} ${to ?? from} ${sure(chanceOfYes(row))}`);
   parts.push(...(isYourVerdict(row) ? [yoursInWords(row)] : [toldInWords(row), strengthInWords(row)].filter(Boolean)));
   parts.push(...(isMostlyUnseen(row) ? [CENTRE_ONLY] : []), ...qualityOf(row), decisionText(row));
   if (selected[row]) parts.push("selected");
@@ -113,18 +129,20 @@ function effectOfYes(row) {
   if (leaves(row)) return proposal(row);
   return proposedLabel(row) === given[row] && given[row] !== NONE ? `keep ${labelName(given[row], 40)}` : labelName(proposedLabel(row), 40);
 }
-const effectOf = (row, code) => (code === ACCEPT ? effectOfYes(row) : { [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: "other label", [REJECT]: "not sure" }[code]);
+const effectOf = (row, code) => (code === ACCEPT ? effectOfYes(row) : { [KEEP]: `keep ${labelName(given[row], 40)}`, [MARK_FOREIGN]: "foreign", [RELABEL]: copyAnswer(row) ? labelName(copyAnswer(row)[0], 40) : "other label", [REJECT]: "not sure" }[code]);
 const KEY_OF = { [ACCEPT]: "S", [REJECT]: "R", [RELABEL]: "L", [MARK_FOREIGN]: "F", [KEEP]: "G" };
 
 // The two answers of a card say what they do, not yes and no: which of them agrees differs from verdict to verdict.
 function quickButton(row, kind, code, effect) {
   const skip = code === KEEP ? " If you are not sure, press R to skip." : "";
-  const act = code === RELABEL ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code);
-  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${kind === "yes" && code !== RELABEL ? "A" : KEY_OF[code]}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
+  const ofCopy = code === RELABEL ? copyAnswer(row)?.[0] : undefined;
+  const act = code === RELABEL && ofCopy === undefined ? () => { select(row, { open: true }); $("relabel").focus(); } : () => decideRow(row, code, ofCopy);
+  const key = kind === "yes" && code !== RELABEL ? "A" : ofCopy === undefined ? KEY_OF[code] : KEY_OF[ACCEPT];
+  return make("button", { tabindex: "-1", class: kind, "aria-label": effect, title: `${effect} (${key}): ${meaningHere(row, code)}.${skip}`, onclick: act }, make("span", { text: effect }));
 }
 const meaningHere = (row, code) => {
   if (code === ACCEPT) return leaves(row) ? "leaves the set" : effectOfYes(row).startsWith("keep ") ? "the label is right" : "takes the suggested label";
-  return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
+  return { [KEEP]: "the label is right", [MARK_FOREIGN]: "leaves the set", [RELABEL]: copyAnswer(row) ? "the label of a copy" : "choose it from the list", [REJECT]: "skip, the image stays as it is" }[code];
 };
 
 // The lines below a picture; every percentage is the chance of the word before it.
@@ -185,8 +203,8 @@ function updateTile(tile) {
   tile.classList.toggle("selected", selected[row] > 0);
   tile.querySelector(".pick").setAttribute("aria-checked", String(selected[row] > 0));
   tile.dataset.decision = CODES[decisions[row]];
-  tile.querySelector(".yes").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === bestOf(row)));
-  tile.querySelector(".no").setAttribute("aria-pressed", String(outcomeOf(row, decisions[row]) === secondOf(row)));
+  tile.querySelector(".yes").setAttribute("aria-pressed", String(decisions[row] === bestOf(row)));
+  tile.querySelector(".no").setAttribute("aria-pressed", String(decisions[row] === secondOf(row) && (decisions[row] !== RELABEL || chosen[row] === copyAnswer(row)?.[0])));
   main.tabIndex = isCurrent || (state.current === NONE && state.view[0] === row) ? 0 : -1;
   if (isCurrent) main.setAttribute("aria-current", "true");
   else main.removeAttribute("aria-current");
@@ -197,7 +215,7 @@ function updateTile(tile) {
     main.title = tipOf(row);
     tile.querySelector(".caption").replaceChildren(...captionLines(row));
   }
-  tile.querySelector(".stamp").textContent = STAMPS[outcomeOf(row, decisions[row])] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
+  tile.querySelector(".stamp").textContent = STAMPS[decisions[row]] + (decisions[row] === RELABEL ? labelName(chosen[row], 24) : "") || (apart[row] ? "≠ no copy" : "");
 }
 
 function rebuildGallery() {
@@ -304,21 +322,22 @@ function goOnTo(next) {
   select(next, { focus: state.tab === "review" && inGallery });
 }
 
-// Takes the suggestion, unless there is none but the given label or foreign, which have keys of their own.
+// Takes the suggestion, or the label of a copy; the given label and foreign have keys of their own.
 function takeSuggestion(row) {
   if (hasSuggestion(row)) return decideRow(row, ACCEPT);
+  if (copyAnswer(row)) return decideRow(row, RELABEL, copyAnswer(row)[0]);
   return say(`There is no suggestion for ${fileName(row)}; A takes the likeliest answer`);
 }
 
 function decideRow(row, asked, label = NONE) {
-  const code = outcomeOf(row, asked);
+  const code = outcomeOf(row, asked, label);
   settleFilters();
   if (code === ACCEPT && !canAccept(row)) return say("There is no suggestion to accept: choose a label");
   if (code === KEEP && given[row] === NONE) return say("There is no label to keep: choose one");
   const stays = code === REJECT || code === KEEP;
   const outcome = code === RELABEL ? labelName(label) : stays ? `stays ${labelName(given[row])}` : code === ACCEPT ? proposal(row) : "";
   const next = undecidedAfter(row);
-  decide([row], code, label, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}`);
+  decide([row], code, code === RELABEL ? label : NONE, `${DONE_TEXT[code]}${outcome ? ` (${outcome})` : ""}: ${fileName(row)}${placeOfRow[row] === NONE ? ", which is not in the list" : ""}`);
   if (code && $("move-on").checked && next !== NONE && state.current === row) goOnTo(next);
   return undefined;
 }
@@ -339,8 +358,8 @@ function setUpGallery() {
       const at = state.current === NONE ? NONE : placeOfRow[state.current];
       const focused = gallery.contains(document.activeElement) && document.activeElement !== gallery;
       refresh();
-      if (state.current !== NONE && placeOfRow[state.current] === NONE && state.view.length) {
-        state.current = state.view[Math.min(Math.max(at, 0), state.view.length - 1)];
+      if (at !== NONE && state.current === NONE && state.view.length) {
+        state.current = state.view[Math.min(at, state.view.length - 1)];
         emit("current", {});
       }
       gallery.scrollTop = top;

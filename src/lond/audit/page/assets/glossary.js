@@ -13,7 +13,7 @@ const WORDS = {
   order: "The least sure verdicts come first, whatever they say: they are wrong most often, and a decision on them teaches most when the set is judged again. Dark, bright, blurred or uniform pictures called mislabelled or foreign count as no surer than 50 %. Images that you decided on before come last.",
   known: "Images that belong to one of the classes, whatever their label says.",
   doubts: "Images judged mislabelled, foreign or duplicate conflict, and those called clean with a confidence below 50 %. You may decide on any other image as well.",
-  unsure: `Shown as unsure, whatever the verdict in audit.csv: called mislabelled or clean, but foreign or the given label is likelier, or called clean with a confidence below ${percent(UNSURE_BELOW)}.${FOREIGN_FROM < 1 ? ` An image is called foreign only from ${percent(FOREIGN_FROM)} on.` : ""}`,
+  unsure: `Shown as unsure, whatever the verdict in audit.csv: called mislabelled or clean, but foreign or the given label is likelier, or called clean with a confidence below ${percent(UNSURE_BELOW)}.${callsForeign && FOREIGN_FROM < 1 ? ` An image is called foreign only from ${percent(FOREIGN_FROM)} on.` : ""}`,
   interval: "The true rate lies in this range with 95 % confidence. The range allows for chance, and for how far such estimates were off on sets whose truth is known.",
   "exact copy": "The same file content, or the same pixels.",
   "near copy": "The same picture scaled, compressed or brightened, as far as small pictures, colours and features tell.",

@@ -31,7 +31,7 @@ function verdictCards() {
       make("span", { class: "card-name" }, markOf(name), make("b", { text: show(name) })),
       make("span", { class: "card-number", text: number.format(tally(code)) }),
       make("span", { class: "card-share", text: tally(code) ? `${share < 0.001 ? "< 0.1 %" : percent(share, 1)} · ${styleOf(name).means}` : "none" }),
-      unsureOf[code] ? make("span", { class: "card-share card-unsure", title: explanationOf(UNSURE_NAME), text: `${number.format(unsureOf[code])} of them unsure` }) : null,
+      unsureOf[code] ? make("span", { class: "card-share card-unsure", title: explanationOf(UNSURE_NAME), text: `In Review: ${number.format(kindCounts[code])} ${name} + ${number.format(unsureOf[code])} ${UNSURE_NAME}` }) : null,
       make("span", { class: "card-note", hidden: true })));
   }
   return [strip, cards];
@@ -149,7 +149,7 @@ function textList(title, lead, texts) {
 
 function setUpOverview() {
   const histograms = [
-    histogram("foreign_score", "Larger is more foreign. Each line is scaled to its own tallest bar. Choose a bar to see its images.", summary.threshold ?? NaN),
+    histogram("foreign_score", "Larger is more foreign. Each line is scaled to its own tallest bar. Choose a bar to see its images.", callsForeign ? summary.threshold ?? NaN : NaN),
     histogram("neighbour_margin", "How far the neighbours support the given label. Choose a bar to see its images."),
   ].filter(Boolean);
   const problems = asList(summary.problems).map((problem) => (problem && typeof problem === "object" ? `${problem.id ?? "?"} — ${problem.reason ?? ""}` : plain(problem)));
@@ -176,7 +176,7 @@ function aboutLines() {
     `It may take up to ${limit} MB. Thumbnails are as large as that allows, of ${payload.bounds.sides.join(", ")} pixels at the longest side; here they are ${sprites.side ? `at most ${sprites.side} pixels` : "left out"}.`,
     sprites.count >= N ? `All ${count(N, "image")} have a thumbnail.` : `${count(sprites.count, "image")} of ${number.format(N)} have a thumbnail${without > 0 ? `; ${number.format(without)} readable ones have none, because those that most need a look come first and the file is bounded or the picture was not to be had` : ""}.`,
     `Only what is in sight is drawn, and at most ${KEPT_SHEETS} sheets of pictures stay decoded, so that it remains fluid with tens of thousands of images.`,
-    "The bold line of a card is the likeliest answer, or your decision once you have made one. The line below it is the next likeliest answer; if the likeliest one leaves the label of a doubtful image, the likeliest that changes it. Every percentage is the chance of the words before it. Where the likeliest answer is not the verdict's, the card says unsure, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
+    "The bold line of a card is the likeliest answer (of copies with different labels, the likeliest of their labels), or your decision once you have made one. The line below it is the next likeliest answer; if the likeliest one leaves the label of a doubtful image, the likeliest that changes it. Every percentage is the chance of the words before it. Where the likeliest answer is not the verdict's, the card says unsure, the label is not struck out, and the panel says why. The list is sorted and filtered by confidence: the chance of the suggested label of a mislabelled image, and of the verdict of the others.",
     `The list begins with what most needs a look. ${WORDS.order}`,
     `${DOUBTS_MEAN} The list shows them at first, and the progress at the top counts them. You may decide on any other image as well.`,
     "Keep label says that the given label is right, and counts as truth when the set is judged again. Not sure skips an image: it stays as it is, and teaches nothing.",

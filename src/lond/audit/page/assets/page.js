@@ -2,7 +2,7 @@
 
 const TABS = ["overview", "review", "copies", "map", "about"];
 const KEYS = [
-  ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say"], ["S", "take the suggestion, even where another answer is likelier"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
+  ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say; of copies with different labels, their likeliest label"], ["S", "take the suggestion, even where another answer is likelier, or the label of a copy"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
   ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
@@ -52,7 +52,7 @@ function setUpTabs() {
 const TALLY_WORDS = ["marked not a copy", "changed as suggested", "marked not sure (left as is)", "given another label", "marked foreign", "kept as labelled"];
 function tallyOfDecisions() {
   const tally = new Uint32Array(CODES.length);
-  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[outcomeOf(row, decisions[row])] += 1;
+  for (let row = 0; row < N; row += 1) if (isDecided(row)) tally[decisions[row]] += 1;
   return [ACCEPT, KEEP, RELABEL, MARK_FOREIGN, REJECT, 0].filter((code) => tally[code]).map((code) => `${number.format(tally[code])} ${TALLY_WORDS[code]}`).join(", ");
 }
 
@@ -64,20 +64,25 @@ function sumOfDoubts() {
 }
 const progressTerm = term("", "doubts");
 // In a second look: which decisions came with it, and which did not.
-const keptAndNew = () => `${count(keptBefore, "decision")} from before, ${number.format(decided - keptBefore)} new`;
+const keptAndNew = () => `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new`;
+// What makes the decided doubts all decisions, and which of these came with a second look; "" where nothing is to add.
+function restOfProgress() {
+  const others = decided - decidedFlagged;
+  const sum = others ? `+ ${count(others, "other")} = ${number.format(decided)}` : "";
+  return [sum, ...(hasDecidedBefore ? [keptAndNew()] : [])].filter(Boolean).join(": ");
+}
 
 function showProgress() {
   progressTerm.textContent = flagged ? `${number.format(decidedFlagged)} of ${number.format(flagged)} doubts decided` : "no doubts to decide on";
   progressTerm.dataset.explains = flagged ? `Doubts: ${sumOfDoubts()}.${decided > decidedFlagged ? ` You decided on ${count(decided - decidedFlagged, "other image")} as well.` : " You may decide on any other image as well."}` : DOUBTS_MEAN;
-  if (hasDecidedBefore) progressTerm.dataset.explains += ` ${keptAndNew()}.`;
+  if (hasDecidedBefore) progressTerm.dataset.explains += ` Of ${count(decided, "decision")}, ${keptAndNew()}.`;
   progressTerm.setAttribute("aria-description", progressTerm.dataset.explains);
-  $("progress-before").hidden = !hasDecidedBefore;
-  $("progress-before").textContent = hasDecidedBefore ? `${number.format(keptBefore)} from before, ${number.format(decided - keptBefore)} new` : "";
+  $("progress-rest").textContent = restOfProgress();
   $("progress").value = flagged ? decidedFlagged / flagged : 1;
   $("undo").disabled = !done.length;
   $("redo").disabled = !undone.length;
   const beside = decided > decidedFlagged && decidedFlagged ? ` (${count(decidedFlagged, "doubt")} and ${count(decided - decidedFlagged, "other")})` : "";
-  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.${hasDecidedBefore ? ` ${keptAndNew()}.` : ""}` : "You have decided on no image yet.";
+  $("decisions-text").textContent = decided ? `You have decided on ${count(decided, "image")}${beside}: ${tallyOfDecisions()}.${hasDecidedBefore ? ` Of these, ${keptAndNew()}.` : ""}` : "You have decided on no image yet.";
   $("download-decided").disabled = $("clear").disabled = !decided;
 }
 
@@ -207,7 +212,7 @@ function setUpDialogs() {
   $("clear").addEventListener("click", () => {
     const rows = Int32Array.from({ length: N }, (_, row) => row).filter(isDecided);
     $("decisions").close();
-    takeStep(rows, () => ({ code: 0, to: NONE, alone: 0 }), `Forgot ${count(rows.length, "decision")}`);
+    takeStep(rows, () => ({ code: 0, to: NONE, alone: 0 }), `Forgot ${count(rows.length, "decision")}; until you close the page, Undo brings ${rows.length === 1 ? "it" : "all"} back`);
   });
   const load = async (file) => {
     if (!file) return;

@@ -51,7 +51,7 @@ const amongWords = (among) => (among.includes("known") ? ["among ", term("known"
 // Audits of version 0.1 have no chances, so their limits are no shares.
 function limitsOfVerdicts() {
   if (scores.p_value.some(Number.isFinite)) return "Verdicts name the images that pass a limit.";
-  return `Verdicts name the images that pass a limit. Foreign: the probability that the image belongs to no class exceeds ${percent(FOREIGN_FROM)}. Mislabelled: the probability that the label is wrong exceeds ${percent(WRONG_FROM)}, given that the image is not foreign.`;
+  return `Verdicts name the images that pass a limit. ${callsForeign ? `Foreign: the probability that the image belongs to no class exceeds ${percent(FOREIGN_FROM)}.` : `But ${NONE_FOREIGN}.`} Mislabelled: the probability that the label is wrong exceeds ${percent(WRONG_FROM)}, given that the image is not foreign.`;
 }
 
 const SECOND_RATES = "This is a second look, in which an estimate may rise as well as fall: the images that you decided on count as you decided, and the chances of all the others, which you did not look at, were judged anew.";
@@ -89,7 +89,7 @@ function differences(rates) {
     const [expected, called] = [expectedIn(rates, kind), calledSo(name)];
     if (!Number.isFinite(expected) || isTooWide(rateIn(rates, kind)) || Math.abs(expected - called) <= Math.max(1, 0.02 * called) || isFarMore(kind, expected, called)) return [];
     const why = expected < called ? `each of these counts only as much as it is likely to be so${hasExactCopies ? ", and exact copies count once" : ""}`
-      : "images below the limit are not called so, but count with their chances";
+      : kind === "foreign" && !callsForeign ? `${NONE_FOREIGN}, but they count with their chances` : "images below the limit are not called so, but count with their chances";
     return [make("p", { class: "small", "data-differs": kind, text: `${count(called, "image is", "images are")} called ${name}, but the estimate comes to about ${number.format(expected)}: ${why}.` })];
   });
 }
@@ -100,7 +100,7 @@ const isFarMore = (kind, expected, called) => kind === "foreign" && expected > 2
 function fewForeign(rates) {
   const [expected, called] = [expectedIn(rates, "foreign"), calledSo("foreign")];
   if (!isFarMore("foreign", expected, called)) return null;
-  return make("p", { class: "lead" }, `By the estimate, about ${number.format(expected)} images may be foreign; ${called ? `only ${number.format(called)}` : "none"} of them ${called > 1 ? "are" : "is"} sure enough to be called so. `,
+  return make("p", { class: "lead" }, `By the estimate, about ${number.format(expected)} images may be foreign; ${callsForeign ? `${called ? `only ${number.format(called)}` : "none"} of them ${called > 1 ? "are" : "is"} sure enough to be called so` : NONE_FOREIGN}. `,
     make("button", { id: "see-foreign", text: "See the likeliest first", onclick: () => { sortBy("foreign"); groupBy(""); review({}); } }));
 }
 

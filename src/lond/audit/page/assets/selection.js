@@ -61,8 +61,8 @@ function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   const focus = state.tab === "review" && !detail.contains(document.activeElement);
   clearSelection();
   const others = otherwise(able);
-  const codeFor = (row) => outcomeOf(row, code === ACCEPT && !asSuggested ? codeOfYes[row] : code);
-  const again = able.filter((row) => decisions[row] && (decisions[row] !== codeFor(row) || (code === RELABEL && chosen[row] !== label))).length;
+  const codeFor = (row) => outcomeOf(row, code === ACCEPT && !asSuggested ? codeOfYes[row] : code, label);
+  const again = able.filter((row) => decisions[row] && (decisions[row] !== codeFor(row) || (decisions[row] === RELABEL && chosen[row] !== label))).length;
   const changedText = code && again ? `; ${number.format(again)} of them had another decision` : "";
   if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${changedText}${without}`);
   else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${changedText}${without}`);
@@ -162,7 +162,7 @@ function setUpDrag() {
   for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, end);
 }
 
-const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier";
+const LIKELIEST_MEANS = "Take the likeliest answer for each image: the verdict's suggestion, or foreign or the given label where that is likelier; of copies with different labels, their likeliest label";
 const SELECTION_ACTIONS = [["Accept", "A", ACCEPT], ["Not sure", "R", REJECT], ["Keep label", "G", KEEP], ["Foreign", "F", MARK_FOREIGN], ["Take back", "C", 0]];
 
 function fillSelectionBar() {
