@@ -100,6 +100,25 @@ def test_quality_is_listed_and_filtered_apart_from_verdicts(visit: Any, usual: P
     assert "Far fewer fine details" in seen.text("#detail") and "blurred" in seen.tiles()[0]
 
 
+def test_quality_reaches_beyond_the_filters(visit: Any, usual: Path) -> None:
+    seen, table = visit(usual), make_table(ROWS)
+    page = seen.page
+    dark = sum("dark" in names for names in table.quality)
+    page.locator("#quality-chips .chip", has_text="dark").click()
+    hidden = dark - shown(seen)
+    assert hidden > 1 and seen.text("#show-outside") == f"{hidden} matches outside the filters: show"
+    page.select_option("#filter-decision", "decided")
+    assert shown(seen) == 0 and "picture quality" in seen.text("#gallery-empty")
+    page.click("#gallery-empty button")
+    assert shown(seen) == dark and not page.is_visible("#show-outside")
+    page.fill("#filter-text", "zebra")
+    seen.until("document.querySelector('#shown').textContent.startsWith('0 ')")
+    assert "No image has “zebra”" in seen.text("#gallery-empty")
+    page.fill("#filter-text", "")
+    page.click("#show-all")
+    assert shown(seen) == ROWS and not page.is_visible("#show-outside")
+
+
 def test_a_page_without_quality_shows_no_filter_for_it(visit: Any, tmp_path: Path) -> None:
     page = make_page(50)
     seen = visit(written(tmp_path, replace(page, table=replace(page.table, quality=()))))

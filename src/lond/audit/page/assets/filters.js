@@ -107,13 +107,15 @@ function searchedFor() {
   return words;
 }
 
-// How many images have the words that are searched for, but are hidden by the other filters.
+// How many images have the words that are searched for, else the picture quality asked for, but are hidden by the other filters.
 function foundOutside() {
   const words = searchedFor();
+  const isSought = words ? (row) => holds(row, words) : (row) => (qualityBits[row] & filter.quality) > 0;
   let outside = 0;
-  if (words) for (let row = 0; row < N; row += 1) outside += !state.passes[row] && holds(row, words) ? 1 : 0;
+  for (let row = 0; row < N; row += 1) outside += !state.passes[row] && isSought(row) ? 1 : 0;
   return outside;
 }
+const showOutside = () => setFilter({ ...NO_FILTER, text: filter.text, quality: searchedFor() ? 0 : filter.quality });
 
 function showFoundOutside() {
   const outside = foundOutside();
@@ -171,6 +173,7 @@ function emptyText() {
   if (!N) return "The table has no images.";
   const words = searchedFor();
   if (words) return foundOutside() ? "No image that the filters leave has this text in its id or path." : `No image has “${show(filter.text.trim(), 60)}” in its id or path.`;
+  if (foundOutside()) return "No image that the other filters leave has this picture quality.";
   const only = filter.unsure ? [] : [...filter.verdicts];
   if (only.length === 1 && !kindCounts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
   if (only.length && only.every((code) => !kindCounts[code])) return "No image got one of these verdicts.";
@@ -287,7 +290,7 @@ function setUpFilters() {
   $("order-word").append(term("Sort", "order"));
   $("reset").addEventListener("click", reset);
   $("show-all").addEventListener("click", () => { settleFilters(); showAll(); });
-  $("show-outside").addEventListener("click", showAll);
+  $("show-outside").addEventListener("click", showOutside);
   const kept = keptView();
   setFilter(kept ? kept.filter : { ...START }, false);
   if (kept) takeChoices(kept);

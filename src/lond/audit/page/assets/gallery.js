@@ -239,7 +239,7 @@ function rebuildGallery() {
 // The way out of an empty list.
 function emptyButton() {
   const outside = foundOutside();
-  if (outside) return make("button", { text: outside === 1 ? "Show the match outside the filters" : `Show ${number.format(outside)} matches outside the filters`, onclick: showAll });
+  if (outside) return make("button", { text: outside === 1 ? "Show the match outside the filters" : `Show ${number.format(outside)} matches outside the filters`, onclick: showOutside });
   if (searchedFor()) return make("button", { text: "Clear the search", onclick: () => setFilter({ text: "" }) });
   return make("button", { text: "Show all images", onclick: showAll });
 }
