@@ -288,9 +288,7 @@ def test_filters_and_order_survive_a_reload(visit: Any, usual: Path) -> None:
     assert page.input_value("#colour") == "class" and page.locator('.chip[aria-pressed="true"]').count() == 1
 
 
-@pytest.mark.parametrize(
-    "kept", ["nonsense", "[]", '{"filter": {"verdicts": ["?", 7], "given": "99", "sureness": "x"}}']
-)
+@pytest.mark.parametrize("kept", ["nonsense", "[]", '{"filter": {"kinds": ["?", 7], "given": "99", "sureness": "x"}}'])
 def test_odd_kept_filters_do_no_harm(visit: Any, usual: Path, kept: str) -> None:
     before = f"""const asUsual = Storage.prototype.getItem;
         Storage.prototype.getItem = function (key) {{

@@ -151,8 +151,40 @@ def test_what_is_filtered_out_is_no_longer_selected(visit: Any, usual: Path) -> 
     seen.page.click("#select-shown")
     assert selected(seen) == sum(doubtful(table))
     seen.page.locator("#chips .chip", has_text="mislabelled").click()
-    kept = [doubt and verdict != "mislabelled" for doubt, verdict in zip(doubtful(table), table.verdict, strict=True)]
-    assert selected(seen) == sum(kept)
+    assert selected(seen) == table.verdict.count("mislabelled")
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_verdict_is_shown_alone_then_with_others(visit: Any, usual: Path, by: str) -> None:
+    seen, table = visit(usual), make_table(ROWS)
+    page = seen.page
+    tally = {name: table.verdict.count(name) for name in DOUBTS}
+
+    def click(name: str, says: str) -> None:
+        chip = page.locator("#chips .chip", has_text=name)
+        assert chip.get_attribute("title").endswith(says)
+        chip.click() if by == "mouse" else chip.press("Space")
+
+    def lit() -> list[str]:
+        return [text.split("\n")[1] for text in page.locator('#chips [aria-pressed="true"]').all_inner_texts()]
+
+    start = seen.text("#shown")
+    assert len(lit()) == 4 and "belong to no known class" in page.locator(".chip", has_text="foreign").get_attribute(
+        "title"
+    )
+    click("foreign", "show only these")
+    assert lit() == ["foreign"] and seen.text("#shown").startswith(f"{tally['foreign']} of")
+    click("mislabelled", "add these")
+    assert lit() == ["mislabelled", "foreign"]
+    assert seen.text("#shown").startswith(f"{tally['foreign'] + tally['mislabelled']} of")
+    click("foreign", "remove these")
+    assert lit() == ["mislabelled"]
+    click("mislabelled", "show all images")
+    assert lit() == [] and seen.text("#shown") == f"All {ROWS:,} images"
+    click("clean", "show only these")
+    assert lit() == ["clean"]
+    page.click("#reset")
+    assert seen.text("#shown") == start and len(lit()) == 4
 
 
 def test_reset_restores_the_start(visit: Any, usual: Path) -> None:
@@ -179,7 +211,7 @@ def test_needs_a_look_first_follows_the_order_of_the_table(visit: Any, usual: Pa
 
     seen, table = visit(usual), make_table(ROWS)
     order = [row for row in need_order(table) if table.verdict[row] in DOUBTS[:2]][:8]
-    for name in ("duplicate", "unsure"):
+    for name in ("mislabelled", "foreign"):
         seen.page.locator("#chips .chip", has_text=name).click()
     assert [label.split(",")[0] for label in seen.tiles()[:8]] == [table.id[row].split("/")[1] for row in order]
 

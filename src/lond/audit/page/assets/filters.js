@@ -1,8 +1,11 @@
 // Which images are shown, in which order and in which groups.
 
-const NO_FILTER = { verdicts: new Set(), unsure: false, called: NONE, given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
+const NO_FILTER = { kinds: new Set(), called: NONE, given: "", suggested: "", decision: "", sureness: 0, text: "", quality: 0, range: null };
+// Unsure images stand beside the other doubts.
+const kindsInOrder = [...verdictsInOrder.slice(0, DOUBTS.length), ...(kindCounts[UNSURE] ? [UNSURE] : []), ...verdictsInOrder.slice(DOUBTS.length)];
 // What the page begins with, and returns to on reset: the doubts, those first that most need a look.
-const START = { ...NO_FILTER, verdicts: new Set(verdictsInOrder.filter((code) => isDoubt[code] && kindCounts[code])), unsure: kindCounts[UNSURE] > 0 };
+const START = { ...NO_FILTER, kinds: new Set(kindsInOrder.filter((code) => code === UNSURE || (isDoubt[code] && kindCounts[code]))) };
+const showsStart = () => START.kinds.size === filter.kinds.size && [...START.kinds].every((code) => filter.kinds.has(code));
 const START_ARRANGEMENT = { sort: "need", group: "" };
 const filter = { ...NO_FILTER };
 const arrangement = { ...START_ARRANGEMENT };
@@ -13,8 +16,7 @@ let pathRank = null;
 const holds = (row, words) => searchable[row].includes(words);
 
 function matches(row, words) {
-  const isAsked = filter.verdicts.has(kinds[row]) || (filter.unsure && kinds[row] === UNSURE);
-  if ((filter.verdicts.size || filter.unsure) && !isAsked) return false;
+  if (filter.kinds.size && !filter.kinds.has(kinds[row])) return false;
   if (filter.called !== NONE && verdict[row] !== filter.called) return false;
   if (filter.given !== "" && given[row] !== Number(filter.given)) return false;
   if (filter.suggested !== "" && suggested[row] !== Number(filter.suggested)) return false;
@@ -91,10 +93,10 @@ function inOrder(found, groups) {
 const ONLY_DOUBTS = "(doubts)";
 // What the folded filters say of themselves; the doubts, with which the page begins, are not counted as set by the person.
 function activeFilters() {
-  const isStart = START.unsure === filter.unsure && START.verdicts.size === filter.verdicts.size && [...START.verdicts].every((code) => filter.verdicts.has(code));
-  const isSet = [!isStart && (filter.verdicts.size > 0 || filter.unsure), ...["given", "suggested", "decision", "text"].map((name) => filter[name] !== ""), filter.sureness > 0, filter.quality > 0, filter.range !== null, filter.called !== NONE];
+  const isStart = showsStart();
+  const isSet = [!isStart && filter.kinds.size > 0, ...["given", "suggested", "decision", "text"].map((name) => filter[name] !== ""), filter.sureness > 0, filter.quality > 0, filter.range !== null, filter.called !== NONE];
   const active = isSet.filter(Boolean).length;
-  const parts = [...(isStart && (START.verdicts.size || START.unsure) ? ["doubts"] : []), ...(active ? [`${active} set`] : [])];
+  const parts = [...(isStart && START.kinds.size ? ["doubts"] : []), ...(active ? [`${active} set`] : [])];
   return parts.length ? `(${parts.join(", ")})` : "";
 }
 
@@ -174,15 +176,35 @@ function emptyText() {
   const words = searchedFor();
   if (words) return foundOutside() ? "No image that the filters leave has this text in its id or path." : `No image has “${show(filter.text.trim(), 60)}” in its id or path.`;
   if (foundOutside()) return "No image that the other filters leave has this picture quality.";
-  const only = filter.unsure ? [] : [...filter.verdicts];
-  if (only.length === 1 && !kindCounts[only[0]]) return `No image was judged ${verdictNames[only[0]]}.`;
+  const only = [...filter.kinds];
+  if (only.length === 1 && !kindCounts[only[0]]) return `No image was judged ${kindNames[only[0]]}.`;
   if (only.length && only.every((code) => !kindCounts[code])) return "No image got one of these verdicts.";
   if (filter.decision === "undecided") return "Nothing undecided is left here.";
   return "No image matches these filters.";
 }
 
 // The images that the audit gave a verdict, of which some may be shown as unsure.
-const asCalled = (code) => (unsureOf[code] ? { called: code } : { verdicts: new Set([code]) });
+const asCalled = (code) => (unsureOf[code] ? { called: code } : { kinds: new Set([code]) });
+
+// A click on the chip of a kind shows only that where all doubts, or all images, are shown; then it adds or removes the kind.
+const showsOnly = (code) => !filter.kinds.size || (showsStart() && !(filter.kinds.size === 1 && filter.kinds.has(code)));
+function toggleKind(code) {
+  const asked = new Set(showsOnly(code) ? [] : filter.kinds);
+  if (!asked.delete(code)) asked.add(code);
+  setFilter({ kinds: asked, called: NONE });
+}
+function clickInWords(code) {
+  if (showsOnly(code)) return "Click to show only these";
+  if (!filter.kinds.has(code)) return "Click to add these";
+  return filter.kinds.size > 1 ? "Click to remove these" : "Click to show all images";
+}
+function showKinds() {
+  for (const chip of $("chips").children) {
+    const code = Number(chip.dataset.code);
+    chip.setAttribute("aria-pressed", String(filter.kinds.has(code)));
+    chip.title = `${code === UNSURE ? explanationOf("unsure") : styleOf(kindNames[code]).means}\n${clickInWords(code)}`;
+  }
+}
 
 function setFilter(changes, thenRefresh = true) {
   Object.assign(filter, changes);
@@ -192,7 +214,7 @@ function setFilter(changes, thenRefresh = true) {
   if ("text" in changes) $("filter-text").value = filter.text;
   $("filter-sureness").value = Math.round(100 * filter.sureness);
   $("sureness-text").textContent = filter.sureness ? percent(filter.sureness) : "any";
-  for (const chip of $("chips").children) chip.setAttribute("aria-pressed", String(chip.id === "unsure-chip" ? filter.unsure : filter.verdicts.has(Number(chip.dataset.code))));
+  showKinds();
   for (const chip of $("quality-chips").children) if (chip.dataset.bit) chip.setAttribute("aria-pressed", String((filter.quality & Number(chip.dataset.bit)) > 0));
   showRange();
   $("called-chip").hidden = filter.called === NONE;
@@ -253,24 +275,8 @@ function fillClassChoices() {
 }
 
 function setUpFilters() {
-  for (const code of verdictsInOrder) {
-    const name = verdictNames[code];
-    $("chips").append(make("button", {
-      class: "chip", "data-code": code, "aria-pressed": "false", title: styleOf(name).means,
-      onclick: () => {
-        const verdicts = new Set(filter.verdicts);
-        if (!verdicts.delete(code)) verdicts.add(code);
-        setFilter({ verdicts, called: NONE });
-      },
-    }, markOf(name), make("span", { text: show(name) }), make("span", { class: "number", text: number.format(kindCounts[code]) })));
-  }
-  if (kindCounts[UNSURE]) {
-    // Beside the other doubts.
-    const [place] = [...$("chips").children].filter((chip) => !isDoubt[chip.dataset.code]);
-    $("chips").insertBefore(make("button", {
-      id: "unsure-chip", class: "chip", "aria-pressed": "false", title: explanationOf("unsure"), onclick: () => setFilter({ unsure: !filter.unsure, called: NONE }),
-    }, markOf(UNSURE_NAME), make("span", { text: UNSURE_NAME }), make("span", { class: "number", text: number.format(kindCounts[UNSURE]) })), place ?? null);
-  }
+  $("chips").append(...kindsInOrder.map((code) => make("button", { id: code === UNSURE ? "unsure-chip" : null, class: "chip", "data-code": code, onclick: () => toggleKind(code) },
+    markOf(kindNames[code]), make("span", { text: show(kindNames[code]) }), make("span", { class: "number", text: number.format(kindCounts[code]) }))));
   fillQualityChips();
   $("called-chip").addEventListener("click", () => setFilter({ called: NONE }));
   $("range-chip").addEventListener("click", () => setFilter({ range: null }));

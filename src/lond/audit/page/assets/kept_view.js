@@ -3,9 +3,9 @@
 const VIEW_KEY = `${STORAGE_KEY}:view`;
 
 function keepView() {
-  const verdicts = [...filter.verdicts].map((code) => verdictNames[code]);
+  const kept = [...filter.kinds].map((code) => kindNames[code]);
   const quality = qualityNames.filter((_, bit) => filter.quality & (1 << bit));
-  const view = { filter: { ...filter, verdicts, quality, called: verdictNames[filter.called] ?? "" }, ...arrangement, colour: $("colour").value };
+  const view = { filter: { ...filter, kinds: kept, quality, called: verdictNames[filter.called] ?? "" }, ...arrangement, colour: $("colour").value };
   try { sessionStorage.setItem(VIEW_KEY, JSON.stringify(view)); } catch { /* a page without a memory begins anew */ }
 }
 
@@ -20,12 +20,11 @@ function keptView() {
       ...kept,
       filter: {
         given: text("given"), suggested: text("suggested"), decision: text("decision"), text: text("text"),
-        unsure: kept.filter.unsure === true && kindCounts[UNSURE] > 0,
         called: verdictNames.indexOf(kept.filter.called),
         sureness: least > 0 && least <= 1 ? least : 0,
         quality: qualityNames.reduce((bits, name, bit) => bits | ((kept.filter.quality || []).includes(name) ? 1 << bit : 0), 0),
         range: scores[kept.filter.range?.score] && kept.filter.range.high > kept.filter.range.low ? kept.filter.range : null,
-        verdicts: new Set(kept.filter.verdicts.map((name) => verdictNames.indexOf(name)).filter((code) => code >= 0)),
+        kinds: new Set(kept.filter.kinds.map((name) => kindNames.indexOf(name)).filter((code) => code >= 0)),
       },
     };
   } catch {
