@@ -182,7 +182,7 @@ def test_every_percentage_on_a_card_is_the_chance_of_the_word_before_it(visit: A
     }
     for caption, words in (
         (alike, "Foreign (55.0 %) is likelier than dog (20.0 %), but an image is called so only from 65 % on."),
-        (between, "given that the image is not foreign, is 46.9 %, which exceeds 45 %"),
+        (between, "if the image is not foreign, is wrong with 46.9 % (limit 45 %)"),
     ):
         seen.choose(captions.index(caption))
         assert words in seen.text("#detail")

@@ -71,6 +71,25 @@ def test_no_sentence_contradicts_a_chance(visit: Any, tmp_path: Path) -> None:
     assert "Called mislabelled because" in found[IDS[1]] and "Called" not in found[IDS[5]] + found[IDS[6]]
 
 
+def test_the_chance_of_a_wrong_label_is_told_apart_from_that_of_a_class(visit: Any, tmp_path: Path) -> None:
+    seen = visit(
+        written(
+            tmp_path,
+            sample(
+                (0.1, 0.362, *(0.1,) * 5), wrong_score=(0.1, 0.407, *(0.1,) * 5), confidence=(0.9, 0.266, *(0.9,) * 5)
+            ),
+        )
+    )
+    text = sentences(seen)[IDS[1]]
+    assert "cat → foreign 36.2 %" in text and "Label wrong 40.7 %" in text
+    assert (
+        "Label wrong (40.7 %) counts all other classes together. "
+        "None of them alone reaches foreign (36.2 %): dog, the likeliest, has 26.6 %. "
+        "Called mislabelled because the label, if the image is not foreign, is wrong with 63.8 % (limit 40 %)."
+    ) in text
+    assert "unsure foreign is likelier than any other class" in text
+
+
 def test_a_set_in_which_nothing_is_called_foreign_names_no_limit_for_it(visit: Any, tmp_path: Path) -> None:
     foreign = (0.7, 0.72, 0.785, 0.785, 0.9, 0.9, 0.0)
     verdict = tuple("mislabelled" if name == "foreign" else name for name in VERDICTS)
@@ -81,7 +100,7 @@ def test_a_set_in_which_nothing_is_called_foreign_names_no_limit_for_it(visit: A
     for place in (0, 1, 4, 5):
         assert NO_FOREIGN in found[IDS[place]], place
     assert not any("65 %" in text for text in found.values())
-    assert "is not foreign, does not exceed 40 %" in found[IDS[0]]
+    assert "its limit: 40 % for a wrong label if the image is not foreign." in found[IDS[0]]
     seen.page.click("#tab-overview")
     text = seen.text("#panel-overview")
     assert f"But {NO_FOREIGN}." in text and "65 %" not in text and "from 0.65 on" not in text

@@ -9,20 +9,24 @@ function whyNotForeign(row) {
 // Why the likeliest answer is not the verdict's.
 function contraryInWords(row) {
   const suggestion = chanceOfSuggestion(row);
+  const wrong = chancesOf(row)?.[1];
+  if (verdict[row] === MISLABELLED && wrong >= chanceOfYes(row)) {
+    const first = codeOfYes[row] === KEEP ? "the given label" : "foreign";
+    return `Label wrong (${sure(wrong)}) counts all other classes together. None of them alone reaches ${first} (${sure(chanceOfYes(row))}): ${labelName(suggested[row])}, the likeliest, has ${sure(suggestion)}.`;
+  }
   const other = Number.isFinite(suggestion) && suggested[row] !== NONE ? `${labelName(suggested[row])} (${sure(suggestion)})` : `a right label (${sure(chancesOf(row)?.[0])})`;
   if (codeOfYes[row] === KEEP) return `The given label (${sure(chanceOfYes(row))}) is likelier than ${other}.`;
   return `Foreign (${sure(chanceOfYes(row))}) is likelier than ${other}${whyNotForeign(row)}.`;
 }
 
-const IF_KNOWN = "the probability that the label is wrong, given that the image is not foreign,";
 function whyMislabelled([right, wrong]) {
   // Past the limit, and not rounded back to it.
   const past = Math.max(wrong / (wrong + right), Math.ceil(1000 * WRONG_FROM + 1e-6) / 1000);
-  return `Called mislabelled because ${IF_KNOWN} is ${sure(past)}, which exceeds ${percent(WRONG_FROM)}.`;
+  return `Called mislabelled because the label, if the image is not foreign, is wrong with ${sure(past)} (limit ${percent(WRONG_FROM)}).`;
 }
 function whyClean() {
-  if (!callsForeign) return `Called clean because ${IF_KNOWN} does not exceed ${percent(WRONG_FROM)}.`;
-  return `Called clean because no other verdict reaches its limit: foreign takes a probability of ${percent(FOREIGN_FROM)}, mislabelled one of ${percent(WRONG_FROM)} that the label is wrong, given that the image is not foreign.`;
+  const wrong = `${percent(WRONG_FROM)} for a wrong label if the image is not foreign`;
+  return `Called clean because no other verdict reaches its limit: ${callsForeign ? `${percent(FOREIGN_FROM)} for foreign, ` : ""}${wrong}.`;
 }
 
 // What comes first in a conflict, and what the picture alone looks more like.
