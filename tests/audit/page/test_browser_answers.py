@@ -241,6 +241,22 @@ def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Pat
     assert not seen.page.is_visible("#bulk-hard-field")
 
 
+def test_cards_and_messages_name_what_is_hard_to_see(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    table = replace(page.table, quality=(("dark", "blurred"), ("grey",), ("seen in part", "grey")))
+    seen = visit(written(tmp_path, replace(page, table=table)))
+    seen.page.select_option("#sort", "path")
+    assert seen.page.locator(".badge").all_inner_texts() == ["dark, blurred", "seen in part"]
+    for keys, words in (("f", "Marked foreign: 3 images"), ("a", "Accepted: 3 images, of them 1 as foreign")):
+        seen.page.click("#select-shown")
+        seen.page.keyboard.press(keys)
+        assert seen.said().startswith(words)
+        assert "2 of them are hard to see (dark, blurred, seen in part)" in seen.said()
+    seen.page.click("#select-shown")
+    seen.page.keyboard.press("r")
+    assert "hard to see" not in seen.said()
+
+
 @pytest.mark.parametrize("height", [900, 757, 600])
 def test_only_list_and_panel_scroll(visit: Any, usual: Path, height: int) -> None:
     seen = visit(usual, viewport={"width": 1440, "height": height})

@@ -49,21 +49,21 @@ def test_a_frame_shows_what_was_judged_of_a_long_picture(visit: Any, tmp_path: P
 
 def test_only_the_card_of_a_very_long_picture_has_a_mark(visit: Any, tmp_path: Path) -> None:
     seen = by_path(visit, written(tmp_path, shaped("centre square")))
-    assert seen.page.locator(".centre-only").count() == 1
+    assert seen.page.locator(".badge").count() == 1
     card = '.tile[aria-posinset="3"]'
-    assert seen.text(f"{card} .centre-only") == "centre only"
+    assert seen.text(f"{card} .badge") == "centre only"
     assert "judged by its centre square only" in seen.page.get_attribute(f"{card} .main", "title").split("\n")
     assert ["centre square only" in label for label in seen.tiles()] == [False, False, True]
     seen.choose(2)
     seen.page.keyboard.press("f")
-    assert seen.page.is_visible(f"{card} .stamp") and not seen.page.is_visible(f"{card} .centre-only")
+    assert seen.page.is_visible(f"{card} .stamp") and not seen.page.is_visible(f"{card} .badge")
 
 
 def test_long_pictures_that_were_seen_in_three_squares_have_no_frame(visit: Any, tmp_path: Path) -> None:
     page = shaped("centre square, of long pictures three squares")
     summary = page.summary | {"settings": {"extractor": {"squares_beyond": 2}}}
     seen = by_path(visit, written(tmp_path, replace(page, summary=summary)))
-    assert not seen.page.locator(".centre-only").count()
+    assert not seen.page.locator(".badge").count()
     for place, frames, words in ((1, 1, "framed square only"), (2, 0, "three squares together")):
         seen.choose(place)
         assert seen.page.locator(".seen-frame").count() == frames and words in seen.text("#seen-note")
@@ -75,6 +75,6 @@ def test_long_pictures_that_were_seen_in_three_squares_have_no_frame(visit: Any,
 def test_a_picture_that_was_not_cut_has_no_frame(visit: Any, tmp_path: Path, part: str, words: str) -> None:
     seen = by_path(visit, written(tmp_path, shaped(part)))
     seen.choose(2)
-    assert not seen.page.locator(".seen-frame, .centre-only").count()
+    assert not seen.page.locator(".seen-frame, .badge").count()
     assert seen.page.locator("#seen-note").count() == (1 if words else 0)
     assert not words or words in seen.text("#seen-note")

@@ -49,6 +49,8 @@ const HARD_TO_SEE = ["dark", "bright", "blurred", "uniform", "seen in part"];
 const hardBits = qualityNames.reduce((bits, name, bit) => bits | (HARD_TO_SEE.includes(name) ? 1 << bit : 0), 0);
 const isHardToSee = (row) => (qualityBits[row] & hardBits) > 0 && (verdict[row] === FOREIGN || verdict[row] === MISLABELLED);
 const qualityOf = (row) => qualityNames.filter((_, bit) => qualityBits[row] & (1 << bit));
+// What makes an image hard to see.
+const hardnessOf = (row) => (isHardToSee(row) ? qualityOf(row).filter((name) => HARD_TO_SEE.includes(name)) : []);
 const scores = {
   sureness: numbersOf(columns.sureness), confidence: numbersOf(columns.confidence),
   neighbour_margin: numbersOf(columns.neighbour_margin), negative_margin: numbersOf(columns.negative_margin),

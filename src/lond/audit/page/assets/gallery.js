@@ -175,7 +175,7 @@ function makeTile(place) {
   const card = make("div", { class: "tile-card", "aria-hidden": "true" },
     thumbnail(row, layout.side),
     make("span", { class: "caption" }),
-    make("span", { class: "stamp" }), isMostlyUnseen(row) ? make("span", { class: "centre-only", text: "centre only" }) : null);
+    make("span", { class: "stamp" }), badgeOf(row) ? make("span", { class: "badge", text: badgeOf(row) }) : null);
   tile.append(main, card,
     make("button", { class: "pick", tabindex: "-1", role: "checkbox", "aria-checked": "false", "aria-label": "Select", title: "Select (X)", onclick: (event) => (event.shiftKey ? selectRange(row) : toggleSelected(row)) }),
     make("span", { class: "quick" },

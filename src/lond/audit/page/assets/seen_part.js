@@ -15,6 +15,8 @@ function aspectOf(row) {
 }
 const isCut = (row) => aspectOf(row) <= squaresBeyond;
 const isMostlyUnseen = (row) => isCut(row) && aspectOf(row) > VERY_LONG;
+// What a card says over the picture of an image that the network hardly saw; "" if nothing.
+const badgeOf = (row) => (isMostlyUnseen(row) ? ["centre only", ...hardnessOf(row).filter((name) => name !== "seen in part")] : hardnessOf(row)).join(", ");
 const CENTRE_ONLY = "judged by its centre square only";
 
 // The frame around what was judged, over a picture that fills the long side of its square.

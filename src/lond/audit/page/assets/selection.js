@@ -48,6 +48,14 @@ const NEEDED = {
   0: [(row) => decisions[row], "a decision to take back"],
 };
 
+// How many of some images are hard to see, and why, in words; "" if none.
+function hardInWords(rows) {
+  const hard = rows.filter(isHardToSee).length;
+  if (!hard) return "";
+  const names = HARD_TO_SEE.filter((name) => rows.some((row) => hardnessOf(row).includes(name)));
+  return `; ${number.format(hard)} of them ${hard === 1 ? "is" : "are"} hard to see (${names.join(", ")})`;
+}
+
 // Accepting takes the likeliest answer of each image, or its suggestion all the same.
 function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   settleFilters();
@@ -63,7 +71,8 @@ function decideSelected(code, label = NONE, { asSuggested = false } = {}) {
   const others = otherwise(able);
   const codeFor = (row) => outcomeOf(row, code === ACCEPT && !asSuggested ? codeOfYes[row] : code, label);
   const again = able.filter((row) => decisions[row] && (decisions[row] !== codeFor(row) || (decisions[row] === RELABEL && chosen[row] !== label))).length;
-  const changedText = code && again ? `; ${number.format(again)} of them had another decision` : "";
+  const againText = code && again ? `; ${number.format(again)} of them had another decision` : "";
+  const changedText = againText + (code === ACCEPT || code === MARK_FOREIGN ? hardInWords(able) : "");
   if (code === ACCEPT && !asSuggested) takeLikeliest(able, `${DONE_TEXT[ACCEPT]}: ${count(able.length, "image")}${others && `, of them ${others}`}${changedText}${without}`);
   else decide(able, code, label, `${DONE_TEXT[code]}${code === RELABEL ? ` as ${labelName(label)}` : ""}: ${count(able.length, "image")}${changedText}${without}`);
   if (next !== NONE) select(next, { focus });
