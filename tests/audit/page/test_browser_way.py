@@ -165,6 +165,24 @@ def test_a_decision_done_again_moves_on_as_it_did(seen: Any) -> None:
     assert seen.page.evaluate(CURRENT) == "c.png" and "label kept" in seen.tiles()[1]
 
 
+def test_enter_in_the_search_box_moves_to_the_first_match(seen: Any) -> None:
+    page = seen.page
+    page.fill("#filter-text", "zebra")
+    page.press("#filter-text", "Enter")
+    assert page.evaluate("document.activeElement.id") == "filter-text"
+    page.fill("#filter-text", "png")
+    page.press("#filter-text", "Enter")
+    first = seen.tiles()[0].split(",")[0]
+    assert page.evaluate(CURRENT) == first and page.evaluate("document.activeElement.className") == "main"
+    assert not page.locator("#detail.open").count()
+    page.keyboard.press("f")
+    assert "marked foreign" in seen.tiles()[0] and page.input_value("#filter-text") == "png"
+    page.click("#tab-map")
+    page.fill("#filter-text", first)
+    page.press("#filter-text", "Enter")
+    assert first in seen.text("#detail h2") and page.evaluate("document.activeElement === document.body")
+
+
 def test_no_key_decides_on_an_image_that_has_left_the_list(seen: Any) -> None:
     page = seen.page
     seen.choose(3)

@@ -291,6 +291,15 @@ function setUpFilters() {
     searchTimer = setTimeout(refresh, 120);
   });
   $("filter-text").addEventListener("change", settleFilters);
+  // The first match becomes the current image, so that the next key decides on it.
+  $("filter-text").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    settleFilters();
+    if (!state.view.length) return;
+    event.target.blur();
+    select(state.view[0], { focus: state.tab === "review" });
+  });
   $("sort").addEventListener("change", (event) => { arrangement.sort = event.target.value; refresh(); });
   $("group").addEventListener("change", (event) => { arrangement.group = event.target.value; refresh(); });
   $("order-word").append(term("Sort", "order"));

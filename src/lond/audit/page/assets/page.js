@@ -5,7 +5,7 @@ const KEYS = [
   ["J  →", "next image"], ["K  ←", "previous image"], ["N", "next undecided image"], ["↑  ↓", "line up and down"], ["A", "accept the likeliest answer: what the upper button on the image and the filled one beside it say; of copies with different labels, their likeliest label"], ["S", "take the suggestion, even where another answer is likelier, or the label of a copy"], ["R", "not sure, skip: the image stays as it is and teaches nothing"],
   ["G", "keep: the given label is right, and counts as truth"], ["F", "mark as foreign"], ["L", "choose another label: type its name, then Enter; Esc cancels"], ["C", "take the decision back"], ["U", "undo"], ["Shift U", "redo"],
   ["X", "select or deselect the image"], ["Shift ←  →  ↑  ↓", "select a range"], ["Ctrl A", "select all that the filters leave"],
-  ["Enter", "open the details"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
+  ["Enter", "open the details; in the search box: go to the first match"], ["/", "search"], ["?", "this list"], ["Esc", "deselect, close"],
 ];
 
 function openTab(tab) {
