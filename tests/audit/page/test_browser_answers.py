@@ -241,6 +241,23 @@ def test_accepting_many_leaves_out_what_is_hard_to_see(visit: Any, tmp_path: Pat
     assert not seen.page.is_visible("#bulk-hard-field")
 
 
+def test_a_button_breaks_no_word_that_fits(visit: Any, tmp_path: Path) -> None:
+    page = torn()
+    table = replace(page.table, suggested_label=("mushrooms", "butterfly", "mushrooms"))
+    names = ("cat", "butterfly", "mushrooms")
+    seen = visit(written(tmp_path, replace(page, table=table, class_names=names)))
+    lines = """([node]) => {
+        const range = document.createRange();
+        range.setStart(node.firstChild, 2);
+        range.setEnd(node.firstChild, node.textContent.length);
+        return new Set([...range.getClientRects()].map((box) => box.top)).size;
+    }"""
+    for place in range(3):
+        seen.choose(place)
+        text = seen.page.locator("#detail [data-action='accept'] span")
+        assert text.text_content() in ("→ mushrooms", "→ butterfly") and text.evaluate_all(lines) == 1
+
+
 def test_cards_and_messages_name_what_is_hard_to_see(visit: Any, tmp_path: Path) -> None:
     page = torn()
     table = replace(page.table, quality=(("dark", "blurred"), ("grey",), ("seen in part", "grey")))

@@ -33,12 +33,9 @@ function choiceOfLabel(row) {
   return list;
 }
 
-// The arrow stays with its word, unless the button has no room for both on one line.
-const withArrow = (text) => `→${text.split(" ")[0].length > 9 ? " " : "\u00a0"}${text}`;
-
 // Gives an image the label of a copy, in the place of the suggestion or below the copies.
 function copyButton(row, code, key = "") {
-  const text = withArrow(labelName(code, 40));
+  const text = `→ ${labelName(code, 40)}`;
   return make("button", {
     class: key ? "" : "wide", "aria-pressed": String(decisions[row] === RELABEL && chosen[row] === code), "data-action": key ? CODES[ACCEPT] : `copy ${code}`, "aria-keyshortcuts": key || false,
     title: `${labelName(code)}: the label of a copy`, onclick: () => decideRow(row, RELABEL, code),
@@ -58,7 +55,7 @@ function actionButtons(row) {
   };
   const offers = hasSuggestion(row);
   return make("div", { class: "choices", role: "group", "aria-label": "Decide" },
-    copyAnswer(row) ? copyButton(row, copyAnswer(row)[0], "S") : button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : withArrow(effectOfYes(row)), ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
+    copyAnswer(row) ? copyButton(row, copyAnswer(row)[0], "S") : button(!offers ? "No suggestion" : leaves(row) ? effectOfYes(row) : `→ ${effectOfYes(row)}`, ACCEPT, offers), button("Keep label", KEEP, given[row] !== NONE),
     button("Foreign", MARK_FOREIGN), button("Not sure", REJECT), choiceOfLabel(row));
 }
 
