@@ -97,6 +97,21 @@ def test_filters_count_what_a_person_set(visit: Any, usual: Path) -> None:
     assert seen.page.evaluate(active) == "(1 set)"
 
 
+@pytest.mark.parametrize("colour", ["verdict", "class"])
+def test_the_map_marks_what_is_decided(visit: Any, usual: Path, colour: str) -> None:
+    seen = visit(usual, "map")
+    seen.page.select_option("#colour", colour)
+    seen.until("document.querySelector('.map').dataset.drawn > 0")
+    picture = "document.querySelector('.map').toDataURL()"
+    before = seen.page.evaluate(picture)
+    seen.page.click("#select-shown")
+    seen.page.keyboard.press("f")
+    seen.until(f"{picture} !== '{before}'")
+    seen.page.click("#undo")
+    seen.until(f"{picture} === '{before}'")
+    assert "points with a hole are decided" in seen.text("#panel-map")
+
+
 def test_the_map_is_never_zoomed_empty(visit: Any, usual: Path) -> None:
     seen = visit(usual, "map")
     box = seen.page.locator(".map").bounding_box()

@@ -36,8 +36,15 @@ function drawPicture(row, scale, unit) {
   const y = toY(points[2 * row + 1], scale);
   context.fillStyle = pointColour(row);
   context.fillRect(x - side / 2 - 2 * unit, y - side / 2 - 2 * unit, side + 4 * unit, side + 4 * unit);
-  drawThumbnail(context, row, x - side / 2, y - side / 2, side, askMap, true);
   context.save();
+  if (isDecided(row)) {
+    // Pale, as in the gallery.
+    context.fillStyle = fromStyle("--page");
+    context.fillRect(x - side / 2, y - side / 2, side, side);
+    context.globalAlpha = 0.5;
+  }
+  drawThumbnail(context, row, x - side / 2, y - side / 2, side, askMap, true);
+  context.globalAlpha = 1;
   context.translate(x + side / 2 - 2 * unit, y + side / 2 - 2 * unit);
   context.fillStyle = fromStyle("--page");
   context.fillRect(-6 * unit, -6 * unit, 12 * unit, 12 * unit);
@@ -61,7 +68,7 @@ function mapExplanation() {
   const { space = "the audit's features", kind = "" } = summary.map && typeof summary.map === "object" ? summary.map : {};
   const how = { tsne: "Distances between far groups mean little (t-SNE).", pca: "It shows the two directions in which the images differ most (principal components)." }[kind] || "";
   return make("div", { class: "hint" },
-    make("p", { text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out. Points that nearly coincide are moved apart a little." }),
+    make("p", { text: "Drag to move, scroll to zoom; pictures appear up close. Faint points are filtered out, and points with a hole are decided. Points that nearly coincide are moved apart a little." }),
     make("p", { text: `Each point is an image. Images lie close together where ${show(space, 80)} are alike; the labels play no part. A point amid another class may have a wrong label, a point far from all classes may be foreign. ${how}` }));
 }
 
@@ -94,7 +101,7 @@ function setUpMap() {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   $("colour").addEventListener("change", () => { keepView(); recolour(); });
   recolour();
-  on("view", askMap);
+  for (const signal of ["view", "decided"]) on(signal, askMap);
   on("current", () => { bringIntoSight(); askMap(); });
 }
 

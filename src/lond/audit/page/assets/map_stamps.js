@@ -1,4 +1,4 @@
-// What a point looks like: its shape says the verdict, its colour the verdict or the given class.
+// What a point looks like: its shape says the verdict, its colour the verdict or the given class, a hole that it is decided.
 
 const LEGEND_CLASSES = 12;
 const classRank = new Int32Array(labels.length).fill(NONE);
@@ -24,21 +24,23 @@ function makeStamps(radius) {
   const size = 2 * Math.ceil(radius + 1) + 1;
   const ofClass = byClass();
   const made = new Map();
-  const draw = (colour, shape, alpha) => {
+  const draw = (colour, shape, alpha, hasHole = false) => {
     const canvas = make("canvas", { width: size, height: size });
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.translate(size / 2, size / 2);
     context.fillStyle = context.strokeStyle = colour;
     context.globalAlpha = alpha;
     drawShape(context, shape, radius);
+    if (hasHole) drawHole(context, radius);
     return context.getImageData(0, 0, size, size).data;
   };
   const drawFor = (row) => {
     if (!state.passes[row]) return draw(ofClass ? pointColour(row) : fromStyle("--faint"), "clean", ofClass ? 0.25 : 0.35);
-    return draw(pointColour(row), kindOf(row), kinds[row] === CLEAN && !ofClass ? 0.55 : 0.95);
+    return draw(pointColour(row), kindOf(row), kinds[row] === CLEAN && !ofClass ? 0.55 : 0.95, isDecided(row));
   };
   const stampOf = (row) => {
-    const which = (state.passes[row] ? kinds[row] + 1 : 0) + (ofClass ? (given[row] + 1) * (kindNames.length + 1) : 0);
+    const shown = state.passes[row] ? 2 * kinds[row] + 1 + isDecided(row) : 0;
+    const which = shown + (ofClass ? (given[row] + 1) * (2 * kindNames.length + 1) : 0);
     if (!made.has(which)) made.set(which, drawFor(row));
     return made.get(which);
   };
@@ -63,6 +65,14 @@ function drawShape(context, name, r) {
     context.stroke();
     return;
   } else context.arc(0, 0, r, 0, 2 * Math.PI);
+  context.fill();
+}
+
+function drawHole(context, r) {
+  context.globalCompositeOperation = "destination-out";
+  context.globalAlpha = 1;
+  context.beginPath();
+  context.arc(0, 0, 0.5 * r, 0, 2 * Math.PI);
   context.fill();
 }
 
