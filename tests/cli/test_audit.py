@@ -146,8 +146,13 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     assert code == 2 and f"--decisions {kept}" in "".join(error.splitlines())
     assert (result / "audit.csv").read_bytes() == before
     code, out, _ = lond("audit", *options, "--decisions", kept)
-    assert code == 0 and "earlier table" not in out
+    assert code == 0 and "earlier table" not in out and "undecided now" not in out
     assert (result / "audit.csv").read_bytes() == before
+    file.write_text("id,decision\nred/red_20.png,keep\n")
+    code, out, _ = lond("audit", *options, "--decisions", file)
+    assert code == 0 and "note: 1 image that was decided before is undecided now" in out
+    assert f"--decisions {kept} returns to the former decisions" in out
+    assert kept.read_text().count("\n") == 3, "the former decisions stay"
 
 
 def test_the_folder_of_an_audit_stands_for_its_newest_model(tmp_path: Path, lond: Call) -> None:

@@ -94,7 +94,7 @@ def audit(
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     starting("audit")
-    from lond.audit.changed import told_changes
+    from lond.audit.changed import told_changes, told_undecided
     from lond.audit.earlier_tables import kept_tables, told_kept
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.risen import why_risen
@@ -156,6 +156,8 @@ def audit(
     _print_summary(found, why_risen(replaced[-1], found) if again else {})
     if again and (changes := told_changes(replaced[-1], found)):
         say(changes)
+    if again and (undecided := told_undecided(replaced[-1], found, folder)):
+        note(undecided)
     for kept in replaced:
         say(told_kept(kept))
     _print_places(found, folder, written[0])
