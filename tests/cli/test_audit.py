@@ -98,6 +98,20 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_p
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("place", ["", "audit", "red/audit"])
+@pytest.mark.parametrize("option", ["--out", "--cache"])
+def test_nothing_is_written_among_the_images(option: str, place: str, tmp_path: Path, lond: Call) -> None:
+    images = tmp_path / "images"
+    write_folder(images, each=2)
+    before = sorted(images.rglob("*"))
+    options = ["--out", tmp_path / "audit", option, images / place]
+    code, _, error = lond("audit", images, *options)
+    assert code == 2 and f"{option} {images / place} " in error and "choose a folder beside it" in error
+    code, _, error = lond("audit", tmp_path / "other", "--test", images, *options)
+    assert code == 2 and f"{option} {images / place} " in error
+    assert sorted(images.rglob("*")) == before
+
+
 @pytest.mark.parametrize(("called", "told"), [(1, True), (9, False)])
 def test_more_foreign_images_than_are_called_so_are_told(
     called: int, told: bool, capsys: pytest.CaptureFixture[str]

@@ -95,6 +95,20 @@ def test_a_run_that_is_there_already_is_told(tmp_path: Path, lond: Call) -> None
     assert "holds a run with other settings (train.seed). Choose another folder, or delete that one" in err
 
 
+def test_a_run_among_its_images_is_refused(tmp_path: Path, lond: Call) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        Image.new("L", (8, 8)).save(tmp_path / name / "1.png")
+    for options, told in (
+        (["--out", tmp_path / "run"], f"--out {tmp_path / 'run'} lies in"),
+        (["--out", tmp_path], f"--out {tmp_path} is the folder of the images itself"),
+        (["--frozen", "--set", f"data.frozen.cache={tmp_path / 'a'}"], f"data.frozen.cache {tmp_path / 'a'} lies in"),
+    ):
+        code, _, err = lond("train", tmp_path, *options)
+        assert code == 2 and told in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
 def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:
     for number in range(24):
         path = tmp_path / "images" / "ab"[number % 2] / f"{number}.png"

@@ -102,12 +102,17 @@ def audit(
     from lond.audit.saved import check_second_look
     from lond.audit.settings import AuditSettings
     from lond.audit.shared_reading import read_own_shard
+    from lond.data.sources import check_apart
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
     train = _training_kind(finetune, from_scratch)
     beside = _processes_beside(on, ray_address, jobs)
+    for images in (source, test):
+        check_apart(folder, images, "--out")
+        if cache is not None:
+            check_apart(cache, images, "--cache")
     if decisions is None:
         check_second_look(folder)
     settings = AuditSettings(

@@ -67,6 +67,7 @@ def train(
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; an interrupted run resumes."""
+    from lond.data.sources import check_apart
     from lond.io.json_files import read_json
     from lond.presets.options import COMMAND_LINE, key_and_value, stages, unscaled
     from lond.processes.started import is_first_process, started_outside
@@ -90,6 +91,10 @@ def train(
         overrides=overrides,
     )
     config = found[COMMAND_LINE]
+    for images in (source, test):
+        check_apart(folder, images, "--out")
+        if config.data.frozen.backbone:
+            check_apart(Path(config.data.frozen.cache), images, "data.frozen.cache")
     started = started_outside()
     if started is not None and devices == nodes == 1:
         devices, nodes = started.devices, started.nodes
