@@ -201,13 +201,18 @@ def _print_verdicts(folder: Path, method: str) -> None:
     """Say what was judged, which labels were known, and what could not be read."""
     from lond.io.json_files import read_json
     from lond.methods import ALL_METHODS
-    from lond.runs import MANIFEST, VERDICTS
+    from lond.runs import MANIFEST, METRICS, VERDICTS
     from lond.runs.image_tables import read_verdicts
+    from lond.types import Verdict
 
     counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
-    data = read_json(folder / MANIFEST)["data"]["train"]
+    data, found = read_json(folder / MANIFEST)["data"]["train"], read_json(folder / METRICS)
+    if counts[Verdict.FOREIGN] and found["threshold"] is not None:
+        rate, judged = found["false_alarm_rate"], counts.total() - counts[Verdict.UNREADABLE] - data.get("confirmed", 0)
+        alarms = f"about {round(rate * judged)} of {judged} images ({100 * rate:g} %)"
+        say(f"false alarms: even if no image were foreign, {alarms} would be called so by mistake")
     if data.get("confirmed"):
         use = "taken as known" if ALL_METHODS[method].uses_confirmed else f"which {method} takes as any other label"
         say(f"labels confirmed by a person: {data['confirmed']}, {use}")
