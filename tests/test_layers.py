@@ -126,8 +126,9 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "cli": (
         {
             "types", "errors", "lazy", "io", "cluster", "lond", "config", "audit", "audit.table", "audit.correct",
-            "audit.formats", "audit.judge", "data", "demo", "detect", "device", "evaluate", "export", "frozen",
-            "methods", "paper", "paper.reproduce", "presets", "processes", "progress", "results", "runs", "train",
+            "audit.formats", "audit.judge", "data", "data.sources", "demo", "detect", "device", "evaluate", "export",
+            "frozen", "methods", "paper", "paper.reproduce", "presets", "processes", "progress", "results", "runs",
+            "train",
         },
         {"rich", "typer"},
     ),

@@ -1,4 +1,4 @@
-"""Verdicts that a second look changed without a decision."""
+"""What a second look changed beyond its decisions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from audit.result_samples import make_audit
 
-from lond.audit.changed import told_changes
+from lond.audit.changed import told_changes, told_undecided
 from lond.audit.result import Audit
 
 
@@ -54,3 +54,29 @@ def test_new_images_changed_nothing(earlier: Path) -> None:
     found = audited("foreign", "foreign", "mislabelled")
     renamed = replace(found, table=replace(found.table, id=tuple(f"new/{name}" for name in found.table.id)))
     assert told_changes(earlier, renamed) == ""
+
+
+def test_decisions_that_are_gone_are_counted_with_the_way_back(tmp_path: Path) -> None:
+    first = audited("clean", "clean", "clean", decided=("keep", "not sure", "keep"))
+    second = {"decided": 3, "taught": 2, "key": "abc"}
+    replace(first, summary=first.summary | {"second_look": second}).save(tmp_path)
+    (tmp_path / "decisions-abc.csv").touch()
+    found = audited("clean", decided=("relabel",))
+    assert told_undecided(tmp_path, found, tmp_path) == (
+        "2 images that were decided before are undecided now, as the new decisions lack them; "
+        f"--decisions {tmp_path / 'decisions-abc.csv'} returns to the former decisions"
+    )
+    (tmp_path / "decisions-abc.csv").unlink()
+    told = told_undecided(tmp_path, audited("clean", decided=("keep", "", "keep")), tmp_path)
+    assert told == (
+        "1 image that was decided before is undecided now; "
+        f"the former decisions are in the column decided of {tmp_path / 'audit.csv'}"
+    )
+
+
+def test_changed_and_new_decisions_and_removed_images_are_no_loss(tmp_path: Path) -> None:
+    audited("clean", decided=("keep", "keep")).save(tmp_path)
+    assert told_undecided(tmp_path, audited("clean", decided=("foreign", "not sure", "keep")), tmp_path) == ""
+    found = audited("clean")
+    renamed = replace(found, table=replace(found.table, id=tuple(f"new/{name}" for name in found.table.id)))
+    assert told_undecided(tmp_path, renamed, tmp_path) == ""

@@ -135,6 +135,8 @@ def test_decisions_on_pictures_that_are_hard_to_see_are_counted() -> None:
     odd = hard_to_see([("seen in part",), (), ("dark", "grey"), ("grey",), *[()] * 28])
     assert odd.tolist() == [True, False, True, *[False] * 29]
     (note,) = shape_notes(np.zeros(32, dtype=bool), odd, look)
-    assert note.startswith(
-        "1 decision on pictures that are dark, bright, blurred, uniform or seen in part holds for these pictures "
+    assert note == (
+        "1 decision is on pictures that are dark, bright, blurred, uniform or seen in part; "
+        "it counts for these pictures, but is not used to judge others"
     )
+    assert "2 decisions are on" in shape_notes(np.zeros(32, dtype=bool), np.ones(32, dtype=bool), look)[0]

@@ -98,6 +98,20 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str], named: str, tmp_p
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("place", ["", "audit", "red/audit"])
+@pytest.mark.parametrize("option", ["--out", "--cache"])
+def test_nothing_is_written_among_the_images(option: str, place: str, tmp_path: Path, lond: Call) -> None:
+    images = tmp_path / "images"
+    write_folder(images, each=2)
+    before = sorted(images.rglob("*"))
+    options = ["--out", tmp_path / "audit", option, images / place]
+    code, _, error = lond("audit", images, *options)
+    assert code == 2 and f"{option} {images / place} " in error and "choose a folder beside it" in error
+    code, _, error = lond("audit", tmp_path / "other", "--test", images, *options)
+    assert code == 2 and f"{option} {images / place} " in error
+    assert sorted(images.rglob("*")) == before
+
+
 @pytest.mark.parametrize(("called", "told"), [(1, True), (9, False)])
 def test_more_foreign_images_than_are_called_so_are_told(
     called: int, told: bool, capsys: pytest.CaptureFixture[str]
@@ -146,8 +160,13 @@ def test_a_second_look_is_kept_until_a_person_says_otherwise(tmp_path: Path, lon
     assert code == 2 and f"--decisions {kept}" in "".join(error.splitlines())
     assert (result / "audit.csv").read_bytes() == before
     code, out, _ = lond("audit", *options, "--decisions", kept)
-    assert code == 0 and "earlier table" not in out
+    assert code == 0 and "earlier table" not in out and "undecided now" not in out
     assert (result / "audit.csv").read_bytes() == before
+    file.write_text("id,decision\nred/red_20.png,keep\n")
+    code, out, _ = lond("audit", *options, "--decisions", file)
+    assert code == 0 and "note: 1 image that was decided before is undecided now" in out
+    assert f"--decisions {kept} returns to the former decisions" in out
+    assert kept.read_text().count("\n") == 3, "the former decisions stay"
 
 
 def test_the_folder_of_an_audit_stands_for_its_newest_model(tmp_path: Path, lond: Call) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from lond.results import Group, Record, Seeds
 from lond.results.compare import Comparison
@@ -87,3 +88,15 @@ def test_a_length_that_is_set_alone_is_noted(tmp_path: Path, asked: dict[str, An
     _, out, _ = lond(*command, "--set", "sed:train.epochs=6")
     assert "note: train.epochs changes the length alone and leaves warm-ups" in out and "(sed); --epochs" in out
     assert "changes the length alone" not in lond(*command, "--epochs", 6)[1]
+
+
+def test_runs_among_their_images_are_refused(tmp_path: Path, asked: dict[str, Any], lond: Call) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        Image.new("L", (8, 8)).save(tmp_path / name / "1.png")
+    own = ["compare", tmp_path, "--methods", "standard"]
+    code, _, err = lond(*own, "--out", tmp_path / "runs")
+    assert code == 2 and f"--out {tmp_path / 'runs'} lies in" in err
+    code, _, err = lond(*own, "--frozen", "--set", f"data.frozen.cache={tmp_path / 'features'}")
+    assert code == 2 and f"data.frozen.cache {tmp_path / 'features'} lies in" in err
+    assert "jobs" not in asked

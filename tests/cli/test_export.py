@@ -37,7 +37,8 @@ def test_the_threshold_has_all_its_digits(run: Path, tmp_path: Path, lond: Call)
 def test_a_graph_is_written_and_described(run: Path, tmp_path: Path, lond: Call) -> None:
     code, out, err = lond("export", run, tmp_path / "model.pt2")
     assert "export: step 2 of 3, tracing the network" in err and "step 3 of 3, writing" in err
-    assert code == 0 and "input images: uint8 (batch, 1, 8, 8); decode" in out
+    assert code == 0 and "input images: uint8 (batch, 1, 8, 8)\n  decode, turn upright" in out
+    assert "\n  cut out the centre square, " in out and max(map(len, out.splitlines())) < 180
     assert "outputs: class, probabilities, foreign_score, p_value, foreign; foreign score: " in out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from lond import cli
+from lond.cli.train import _print_verdicts
 from lond.runs.image_tables import read_verdicts
 
 Call = Callable[..., tuple[int, str, str]]
@@ -95,6 +97,20 @@ def test_a_run_that_is_there_already_is_told(tmp_path: Path, lond: Call) -> None
     assert "holds a run with other settings (train.seed). Choose another folder, or delete that one" in err
 
 
+def test_a_run_among_its_images_is_refused(tmp_path: Path, lond: Call) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        Image.new("L", (8, 8)).save(tmp_path / name / "1.png")
+    for options, told in (
+        (["--out", tmp_path / "run"], f"--out {tmp_path / 'run'} lies in"),
+        (["--out", tmp_path], f"--out {tmp_path} is the folder of the images itself"),
+        (["--frozen", "--set", f"data.frozen.cache={tmp_path / 'a'}"], f"data.frozen.cache {tmp_path / 'a'} lies in"),
+    ):
+        code, _, err = lond("train", tmp_path, *options)
+        assert code == 2 and told in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
 def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> None:
     for number in range(24):
         path = tmp_path / "images" / "ab"[number % 2] / f"{number}.png"
@@ -108,6 +124,28 @@ def test_verdicts_and_files_left_out_are_counted(tmp_path: Path, lond: Call) -> 
     assert "verdicts on 24 images: " in out and "left out: 1 files or folders" in out
     assert out.rstrip().endswith("[red]run") and "finished already" not in out
     assert "finished already" in lond("train", tmp_path / "images", "--out", tmp_path / "[red]run", *options)[1]
+
+
+@pytest.mark.parametrize(
+    ("foreign", "threshold", "told"),
+    [
+        (8, 0.5, "false alarms: even if no image were foreign, about 17 of 348 images (5 %)"),
+        (0, 0.5, ""),
+        (8, None, ""),
+    ],
+)
+def test_false_alarms_among_the_verdicts_are_told(
+    tmp_path: Path, foreign: int, threshold: float | None, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdicts = ["foreign"] * foreign + ["unreadable"] * 2 + ["clean"] * (358 - foreign)
+    lines = ["id,verdict", *(f"{number},{verdict}" for number, verdict in enumerate(verdicts))]
+    (tmp_path / "verdicts.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "metrics.json").write_text(json.dumps({"threshold": threshold, "false_alarm_rate": 0.05}))
+    train = {"problems": [], "confirmed": 10}
+    (tmp_path / "manifest.json").write_text(json.dumps({"data": {"train": train}}))
+    _print_verdicts(tmp_path, "cross-fit")
+    out = capsys.readouterr().out
+    assert "verdicts on 360 images" in out and ("false alarms" in out) == bool(told) and told in out
 
 
 @pytest.mark.parametrize(("method", "told"), [("cross-fit", "taken as known"), ("standard", "as any other label")])

@@ -99,6 +99,22 @@ def test_earlier_predictions_are_replaced_only_if_they_are_named(
     assert table.read_bytes() != before
 
 
+def test_wrong_inputs_are_told_before_earlier_predictions(
+    run: Path, images: Path, tmp_path: Path, lond: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("predictions.csv").write_text("id,class,foreign_score,verdict\n")
+    Path("photos").mkdir()
+    for arguments, told in (
+        ([run, "nowhere"], "there is no file or folder nowhere; check its name"),
+        ([run, "nowhere.png", images], "there is no file or folder nowhere.png"),
+        (["photos", images], "photos"),
+        ([run, images], "predictions.csv exists; name another file with --out"),
+    ):
+        code, _, err = lond("predict", *arguments, "--threshold", 0)
+        assert code == 2 and told in err and ("predictions.csv" in err) == ("predictions.csv" in told)
+
+
 def test_no_other_file_is_replaced_by_predictions(run: Path, images: Path, tmp_path: Path, lond: Call) -> None:
     other, empty = tmp_path / "audit.csv", tmp_path / "empty.csv"
     other.write_text("id,path,label,verdict,foreign_score\n")

@@ -8,8 +8,8 @@ import torch
 
 from lond.data.pixels import ArrayPixels
 from lond.data.read.arrays import from_arrays
-from lond.data.sources import has_split, load
-from lond.errors import DataError
+from lond.data.sources import check_apart, has_split, load
+from lond.errors import ConfigError, DataError
 from lond.types import FOREIGN, UNLABELLED
 
 
@@ -79,3 +79,24 @@ def test_unknown_paths_and_splits(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="unknown split"):
         load((_images(2), [0, 1]), "holdout")
     assert has_split((_images(2), [0, 1]), "train") and not has_split((_images(2), [0, 1]), "test")
+
+
+def test_output_among_the_images_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photos = tmp_path / "photos"
+    (photos / "cat").mkdir(parents=True)
+    monkeypatch.chdir(photos)
+    with pytest.raises(ConfigError, match=r"^--out audit lies in \., where .* such as \.\./audit$"):
+        check_apart(Path("audit"), ".", "--out")
+    with pytest.raises(ConfigError, match=r"is the folder of the images itself; .* such as \.\./photos-output$"):
+        check_apart(photos, str(photos), "--cache")
+    check_apart(tmp_path / "audit", str(photos), "--out")
+    check_apart(photos, "", "--out")
+    check_apart(tmp_path, str(tmp_path / "table.csv"), "--out")
+
+
+def test_sets_with_fixed_names_may_hold_output(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "data.yaml").write_text("train: images\nnames: [cat, dog]\n")
+    check_apart(tmp_path / "audit", str(tmp_path), "--out")
+    with pytest.raises(ConfigError, match="itself"):
+        check_apart(tmp_path, str(tmp_path), "--out")

@@ -63,7 +63,7 @@ def test_a_frozen_network_is_part_of_the_graph(mirrored: bool, monkeypatch: pyte
     assert "long side to 16" in (before := graph_input(run).before) and "with 128 to a square" in before  # type: ignore[arg-type]
     run.config.data.frozen = replace(settings, squares_beyond=2)
     both = graph_input(run).before  # type: ignore[arg-type]
-    assert "short side to 16" in both and "more than 2 times as long as its short side, also cut out a square" in both
+    assert "short side to 16" in both and "more than 2 times as long as its short side: also cut out a square" in both
     images = torch.randint(0, 256, (2, 3, 16, 16), dtype=torch.uint8)
     mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (Tiny.input_mean, Tiny.input_std))
     views = [images, images.flip(-1)] if mirrored else [images]

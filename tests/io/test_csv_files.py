@@ -90,3 +90,11 @@ def test_a_column_named_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,verdict,verdict\n1,clean,foreign\n")
     with pytest.raises(DataError, match="more than one column called verdict; keep one of each"):
         list(read_rows(tmp_path / "t.csv", ["id"], "a table"))
+
+
+def test_a_short_row_is_refused_where_rows_must_be_complete(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,note,size\n'=a,,\n\nb,x\n", encoding="utf-8")
+    assert [row["id"] for row in read_rows(path, ["id"], "a table")] == ["=a", "b"]
+    with pytest.raises(DataError, match=r"t\.csv, row 2 \('b'\): it has 2 of 3 cells, .* download it again"):
+        list(read_rows(path, ["id"], "a table", complete=True))

@@ -1,15 +1,17 @@
-"""Which verdicts a second look changed without a decision."""
+"""What a second look changed beyond its decisions: verdicts, and decisions that it no longer has."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 
 from lond.audit.contents import AuditContents
 from lond.audit.correct.decisions import Choice
-from lond.audit.saved import table_of
+from lond.audit.saved import SUMMARY, kept_decisions, table_of
 from lond.audit.table import read_audit
-from lond.errors import counted
+from lond.errors import DataError, counted
+from lond.io.json_files import read_json
 
 SHOWN = 4
 """Most kinds of change that are named."""
@@ -35,3 +37,38 @@ def told_changes(earlier: Path, found: AuditContents) -> str:
     if rest:
         named.append(f"{rest} others")
     return f"{counted(changes.total(), 'undecided image')} changed verdict: {', '.join(named)}"
+
+
+def told_undecided(earlier: Path, found: AuditContents, folder: Path) -> str:
+    """Return how many images were decided in the earlier audit of a folder and are not any more; "" if none.
+
+    The earlier decisions stay in the folder, and the text says how to return to them.
+
+    Raises:
+        DataError: the files of the earlier audit are damaged.
+    """
+    table = read_audit(table_of(earlier))
+    decided = {name for name, word in zip(table.id, table.decided, strict=True) if word}
+    now = found.table
+    lost = sum(not word and name in decided for name, word in zip(now.id, now.decided, strict=True))
+    if not lost:
+        return ""
+    are = ("was", "is") if lost == 1 else ("were", "are")
+    told = f"{counted(lost, 'image')} that {are[0]} decided before {are[1]} undecided now"
+    kept = _decisions_of(earlier, folder)
+    if kept is None:
+        return f"{told}; the former decisions are in the column decided of {table_of(earlier)}"
+    return (
+        f"{told}, as the new decisions lack {'it' if lost == 1 else 'them'}; "
+        f"--decisions {shlex.quote(str(kept))} returns to the former decisions"
+    )
+
+
+def _decisions_of(earlier: Path, folder: Path) -> Path | None:
+    """Return the file with the decisions of an earlier audit of a folder; None if it is not there."""
+    try:
+        look = read_json(earlier / SUMMARY).get("second_look")
+    except DataError:
+        return None
+    kept = kept_decisions(folder, str(look.get("key", ""))) if isinstance(look, dict) else None
+    return kept if kept is not None and kept.is_file() else None

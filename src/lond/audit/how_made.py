@@ -138,8 +138,8 @@ def shape_notes(long: NDArray[np.bool_], hidden: NDArray[np.bool_], look: Second
     decided = 0 if look is None else int((hidden & (look.truth != UNDECIDED).numpy()).sum())
     if decided:
         notes.append(
-            f"{counted(decided, 'decision')} on pictures that are dark, bright, blurred, uniform or seen in part "
-            f"{'holds' if decided == 1 else 'hold'} for these pictures only: what the network hardly saw cannot "
-            "correct how it judges others"
+            f"{counted(decided, 'decision')} {'is' if decided == 1 else 'are'} on pictures that are dark, bright, "
+            f"blurred, uniform or seen in part; {'it counts' if decided == 1 else 'they count'} for these pictures, "
+            f"but {'is' if decided == 1 else 'are'} not used to judge others"
         )
     return notes

@@ -94,7 +94,7 @@ def audit(
 ) -> None:
     """Judge every image of SOURCE as clean, mislabelled or foreign, and write a table and a review page."""
     starting("audit")
-    from lond.audit.changed import told_changes
+    from lond.audit.changed import told_changes, told_undecided
     from lond.audit.earlier_tables import kept_tables, told_kept
     from lond.audit.formats.embeddings import check_suffix
     from lond.audit.risen import why_risen
@@ -102,12 +102,17 @@ def audit(
     from lond.audit.saved import check_second_look
     from lond.audit.settings import AuditSettings
     from lond.audit.shared_reading import read_own_shard
+    from lond.data.sources import check_apart
     from lond.progress.sinks import recorded
     from lond.progress.work import overall
     from lond.train.runtime import RuntimeSettings
 
     train = _training_kind(finetune, from_scratch)
     beside = _processes_beside(on, ray_address, jobs)
+    for images in (source, test):
+        check_apart(folder, images, "--out")
+        if cache is not None:
+            check_apart(cache, images, "--cache")
     if decisions is None:
         check_second_look(folder)
     settings = AuditSettings(
@@ -156,6 +161,8 @@ def audit(
     _print_summary(found, why_risen(replaced[-1], found) if again else {})
     if again and (changes := told_changes(replaced[-1], found)):
         say(changes)
+    if again and (undecided := told_undecided(replaced[-1], found, folder)):
+        note(undecided)
     for kept in replaced:
         say(told_kept(kept))
     _print_places(found, folder, written[0])

@@ -62,6 +62,7 @@ def compare(
     ray_address: AddressOption = "",
 ) -> None:
     """Train several methods on one data set and compare them; keep finished runs and resume interrupted ones."""
+    from lond.data.sources import check_apart
     from lond.methods import ALL_METHODS
     from lond.presets.options import COMMAND_LINE, check_overrides, overrides_of, stages, unscaled
     from lond.results.compare import STORE, draw, write_tables
@@ -95,6 +96,11 @@ def compare(
             "train.epochs changes the length alone and leaves warm-ups, ramps, memories and learning rates "
             f"({', '.join(unfit)}); --epochs scales them, too"
         )
+    caches = {config.data.frozen.cache for config in configs.values() if config.data.frozen.backbone}
+    for images in (source, test):
+        check_apart(folder, images, "--out")
+        for cache in sorted(caches):
+            check_apart(Path(cache), images, "data.frozen.cache")
     planned = plan(configs, seed_numbers(seeds), folder)
     runtime = RuntimeSettings(accelerator, threads=threads)
     title = (preset_name or source) + (" on frozen features" if planned[0].config.data.frozen.backbone else "")

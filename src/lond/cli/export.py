@@ -46,7 +46,9 @@ def export(
     # With all its digits, or scores compared with it would be called otherwise than by the graph.
     say(f"written to {file}: {len(said['classes'])} classes, threshold {said['threshold']!r}")
     if said["outputs"]:
-        say(f"input {said['input']['name']}: {said['input']['dtype']} ({size}); {said['input']['preprocessing']}")
+        say(f"input {said['input']['name']}: {said['input']['dtype']} ({size})")
+        for line in said["input"]["preprocessing"].splitlines():
+            say(f"  {line}")
         if said["input"]["name"] == "images":
             say("docs/export.md has this preparation as code, and how closely the values agree with lond predict")
         say(f"outputs: {', '.join(said['outputs'])}; foreign score: {said['detector']}")

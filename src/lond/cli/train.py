@@ -67,6 +67,7 @@ def train(
     ] = False,
 ) -> None:
     """Train on SOURCE or on a preset's benchmark; an interrupted run resumes."""
+    from lond.data.sources import check_apart
     from lond.io.json_files import read_json
     from lond.presets.options import COMMAND_LINE, key_and_value, stages, unscaled
     from lond.processes.started import is_first_process, started_outside
@@ -90,6 +91,10 @@ def train(
         overrides=overrides,
     )
     config = found[COMMAND_LINE]
+    for images in (source, test):
+        check_apart(folder, images, "--out")
+        if config.data.frozen.backbone:
+            check_apart(Path(config.data.frozen.cache), images, "data.frozen.cache")
     started = started_outside()
     if started is not None and devices == nodes == 1:
         devices, nodes = started.devices, started.nodes
@@ -196,13 +201,18 @@ def _print_verdicts(folder: Path, method: str) -> None:
     """Say what was judged, which labels were known, and what could not be read."""
     from lond.io.json_files import read_json
     from lond.methods import ALL_METHODS
-    from lond.runs import MANIFEST, VERDICTS
+    from lond.runs import MANIFEST, METRICS, VERDICTS
     from lond.runs.image_tables import read_verdicts
+    from lond.types import Verdict
 
     counts = Counter(read_verdicts(folder / VERDICTS)["verdict"])
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     out.print(f"verdicts on {counts.total()} images: {said} (verdicts.csv)", markup=False, soft_wrap=True)
-    data = read_json(folder / MANIFEST)["data"]["train"]
+    data, found = read_json(folder / MANIFEST)["data"]["train"], read_json(folder / METRICS)
+    if counts[Verdict.FOREIGN] and found["threshold"] is not None:
+        rate, judged = found["false_alarm_rate"], counts.total() - counts[Verdict.UNREADABLE] - data.get("confirmed", 0)
+        alarms = f"about {round(rate * judged)} of {judged} images ({100 * rate:g} %)"
+        say(f"false alarms: even if no image were foreign, {alarms} would be called so by mistake")
     if data.get("confirmed"):
         use = "taken as known" if ALL_METHODS[method].uses_confirmed else f"which {method} takes as any other label"
         say(f"labels confirmed by a person: {data['confirmed']}, {use}")

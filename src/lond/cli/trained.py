@@ -79,11 +79,11 @@ def predict(
     from lond.runs.image_tables import prediction_rows
     from lond.train.runtime import Runtime, RuntimeSettings
 
-    save = _place_of_predictions(save)
-    is_replaced = save.is_file() and save.stat().st_size > 0
     runtime = RuntimeSettings(accelerator, threads=threads)
     source = _one_source(sources)
     run = load_run(chosen_run(folder))
+    save = _place_of_predictions(save)
+    is_replaced = save.is_file() and save.stat().st_size > 0
     samples = run.read(source, ignore_classes=True, runtime=runtime)
     table = prediction_rows(run, samples, run.predict(samples, Runtime(runtime)), threshold)
     table.write(save)
@@ -147,8 +147,13 @@ def _one_source(sources: list[str]) -> str | list[str]:
 
     Raises:
         ConfigError: several are named, and not all are image files.
+        DataError: one of them is not there.
     """
     from lond.data.images import IMAGE_SUFFIXES
+
+    missing = [name for name in sources if not Path(name).exists()]
+    if missing:
+        raise DataError(f"there is no file or folder {missing[0]}; check its name, and the folder that you are in")
 
     others = [name for name in sources if Path(name).suffix.lower() not in IMAGE_SUFFIXES or Path(name).is_dir()]
     if not others:

@@ -18,7 +18,7 @@ from lond.data.pixels import ArrayPixels
 from lond.data.read import arrays, boxes, cifar, folders, listed, shards, tables
 from lond.data.read.labels import make_samples, remap
 from lond.data.squares import cut_squares, unreadable
-from lond.errors import DataError
+from lond.errors import ConfigError, DataError
 from lond.types import UNLABELLED, Samples
 
 KNOWN_PATHS = (
@@ -114,6 +114,34 @@ def has_split(source: object, split: str, options: ReadOptions = DEFAULTS) -> bo
     if path.suffix.lower() == ".npz":
         return arrays.npz_has_split(path, split)
     raise _unknown(source)
+
+
+def check_apart(place: Path, source: str, option: str) -> None:
+    """Check that output goes to a folder that is not read with the images of a source.
+
+    Args:
+        place: folder of the output, which need not exist yet.
+        source: path of the images; "" = none.
+        option: what names the folder of the output, for the message.
+
+    Raises:
+        ConfigError: the output would lie among the images.
+
+    Examples:
+        >>> check_apart(Path("audit"), "photos", "--out")
+    """
+    root = Path(source)
+    if not source or not root.is_dir():
+        return
+    target, whole = place.resolve(), root.resolve()
+    beside = os.path.relpath(whole.parent / (f"{whole.name}-output" if target == whole else target.name))
+    advice = f"choose a folder beside it, such as {beside}"
+    if target == whole:
+        raise ConfigError(f"{option} {place} is the folder of the images itself; {advice}")
+    # Sets of these kinds are read from files and folders with fixed names.
+    is_fixed = cifar.find_layout(root) is not None or arrays.is_saved_dataset(root) or boxes.is_yolo(root)
+    if not is_fixed and folders.is_read(place, root):
+        raise ConfigError(f"{option} {place} lies in {source}, where it would be read with the images; {advice}")
 
 
 def _read(source: object, split: str, class_names: Sequence[str] | None, options: ReadOptions) -> Samples:

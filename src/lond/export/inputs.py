@@ -23,7 +23,7 @@ class GraphInput:
         name: "images" or "features".
         shape: without the batch.
         dtype: "uint8" or "float32".
-        before: what the caller does to a picture beforehand, in words.
+        before: what the caller does to a picture beforehand, in a few lines.
         inside: what the graph does itself.
         prepare: maps the input to what the method takes.
     """
@@ -72,17 +72,20 @@ def graph_input(run: LoadedRun) -> GraphInput:
 
 def _pictures(channels: int, side: int, frozen: FrozenSettings | None = None) -> str:
     colour = "RGB" if channels == 3 else "grey"
-    resized = f"side to {side} (bilinear, antialiased, as Pillow does)"
-    fitted = f"short {resized}, the other to the nearest pixel, and cut out the centre square"
-    fitted += f", from pixel round((length - {side}) / 2) on, halves to even"
+    resized = f"side to {side} (bilinear, antialiased, as Pillow does), the other to the nearest pixel"
+    fitted = f"cut out the centre square, from pixel round((length - {side}) / 2) on, halves to even"
+    length, long = "short", ""
     if frozen is not None and frozen.whole:
-        fitted = f"long {resized} and pad both ends of the other with {MID_GREY} to a square"
+        length, fitted = "long", f"pad both ends of the short side with {MID_GREY} to a square"
     elif frozen is not None and frozen.limit < math.inf:
-        fitted += (
-            f" (of a picture more than {frozen.limit:g} times as long as its short side, also cut out a square at each"
-            " end, and average what is said of the three: lond averages their features, which this graph cannot)"
+        long = (
+            f"\na picture more than {frozen.limit:g} times as long as its short side: also cut out a square at each "
+            "end, and average the outputs of the three (lond averages their features, which this graph cannot)"
         )
-    return f"decode, turn upright, convert to {colour}; resize the {fitted}; values 0 to 255, channel first"
+    return (
+        f"decode, turn upright, convert to {colour}; resize the {length} {resized}\n"
+        f"{fitted}; values 0 to 255, channel first{long}"
+    )
 
 
 class Normalise(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -76,7 +76,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]], as_is: Co
     return file.getvalue()
 
 
-def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str, str]]:
+def read_rows(path: Path, needed: Sequence[str], what: str, *, complete: bool = False) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV file by column name, neutralised text undone, missing cells as empty text.
 
     The file is one of ``write_rows``, or what a spreadsheet made of it: comma, semicolon or tab; UTF-8.
@@ -85,9 +85,10 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
         path: the file.
         needed: columns without which it is not ``what``.
         what: what the file should be, for the message.
+        complete: whether a row with missing cells is refused, as a sign that the file is cut off.
 
     Raises:
-        DataError: the file cannot be read, lacks a column, or has one twice.
+        DataError: the file cannot be read, lacks a column or (with ``complete``) a cell, or has a column twice.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -98,7 +99,9 @@ def read_rows(path: Path, needed: Sequence[str], what: str) -> Iterator[dict[str
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
             if missing:
                 raise DataError(f"{path} is not {what}: it has no column {', '.join(missing)}")
-            for row in reader:
+            for number, row in enumerate(reader, 1):
+                if complete:
+                    _refuse_short(path, row, number)
                 yield {name: undo_neutralise(row[name] or "") for name in reader.fieldnames or ()}
     except FileNotFoundError as error:
         raise DataError(f"there is no file {path}; give {what}") from error
@@ -113,6 +116,15 @@ def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1 and name})
     if repeated:
         raise DataError(f"{path} has more than one column called {', '.join(repeated[:5])}; keep one of each")
+
+
+def _refuse_short(path: Path, row: Mapping[str, str | None], number: int) -> None:
+    cells = [cell for cell in row.values() if cell is not None]
+    if len(cells) < len(row):
+        raise DataError(
+            f"{path}, row {number} ({cells[0][:80]!r}): it has {len(cells)} of {len(row)} cells, so the file may be "
+            "cut off; download it again, or complete the row"
+        )
 
 
 def _fill(

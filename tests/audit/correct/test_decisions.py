@@ -89,3 +89,13 @@ def test_images_that_are_not_the_same(tmp_path: Path) -> None:
     assert read_not_copies(tmp_path / "decisions.csv") == {"a", "=b"}
     read(tmp_path, "a,a.png,cat,clean,cat,1,keep,cat\n")
     assert read_not_copies(tmp_path / "decisions.csv") == frozenset()
+
+
+@pytest.mark.parametrize("cut", ["b,b.png,cat", "b", "b,b.png,cat,clean,cat,1,keep"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_row_that_is_cut_off_is_named(tmp_path: Path, cut: str, end: str) -> None:
+    rows = f"a,a.png,cat,clean,cat,1,keep,cat\n{cut}{end}"
+    with pytest.raises(DataError, match=rf"row 2 \('b'\): it has {cut.count(',') + 1} of 8 cells, .* cut off"):
+        read(tmp_path, rows)
+    with pytest.raises(DataError, match="cut off"):
+        read_not_copies(tmp_path / "decisions.csv")

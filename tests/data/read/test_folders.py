@@ -7,7 +7,7 @@ from PIL import Image
 
 from lond.data.options import ReadOptions
 from lond.data.read.files import load_into_memory
-from lond.data.read.folders import CLASS_TABLE, find_split, is_divided, read_folder
+from lond.data.read.folders import CLASS_TABLE, find_split, is_divided, is_read, read_folder
 from lond.data.sources import has_split, load
 from lond.errors import DataError
 from lond.types import FOREIGN, UNLABELLED
@@ -184,3 +184,23 @@ def test_ignoring_classes_takes_every_image_without_labels(tmp_path: Path) -> No
     assert samples.problems == ()
     with pytest.raises(DataError, match="there is no folder"):
         read_folder(tmp_path / "absent", "test", ReadOptions(ignore_classes=True))
+
+
+def test_which_folders_are_read(tmp_path: Path) -> None:
+    photos, elsewhere = tmp_path / "photos", tmp_path / "elsewhere"
+    _image(photos / "cat" / "1.png")
+    elsewhere.mkdir()
+    (photos / "dog").symlink_to(elsewhere)
+    (tmp_path / "link").symlink_to(photos)
+    read = (photos, photos / "new", photos / "cat" / "new", tmp_path / "link" / "new", elsewhere / "new")
+    assert all(is_read(place, photos) for place in (*read, photos / "x" / ".." / "new"))
+    apart = (tmp_path, tmp_path / "photos-2", photos / ".hidden" / "new", photos / "cat" / ".new", photos / "..")
+    assert not any(is_read(place, photos) for place in apart)
+    assert not is_read(photos / "new", tmp_path / "missing")
+
+
+def test_only_splits_of_a_divided_folder_are_read(tmp_path: Path) -> None:
+    _image(tmp_path / "train" / "cat" / "1.png")
+    assert not is_read(tmp_path / "audit", tmp_path)
+    assert is_read(tmp_path, tmp_path) and is_read(tmp_path / "train" / "audit", tmp_path)
+    assert is_read(tmp_path / "val", tmp_path), "it would become a split"

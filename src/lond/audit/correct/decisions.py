@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -84,7 +84,7 @@ def read_decisions(path: Path) -> dict[str, ReviewDecision]:
         'dog'
     """
     decisions: dict[str, ReviewDecision] = {}
-    for number, row in enumerate(read_rows(path, ("id", "decision"), "a file of decisions from the audit's page"), 1):
+    for number, row in enumerate(_rows(path), 1):
         where = f"{path}, row {number} ({row['id'][:80]!r})"
         decision = _decision(row, where)
         if decision is None:
@@ -110,8 +110,11 @@ def check_labels(decisions: Mapping[str, ReviewDecision], known: Collection[str]
 
 def read_not_copies(path: Path) -> frozenset[str]:
     """Return the ids of the images of which a person said, in a file of decisions, that they repeat no other image."""
-    rows = read_rows(path, ("id", "decision"), "a file of decisions from the audit's page")
-    return frozenset(row["id"] for row in rows if row.get("not_a_copy", "").strip().lower() == "yes")
+    return frozenset(row["id"] for row in _rows(path) if row.get("not_a_copy", "").strip().lower() == "yes")
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    return read_rows(path, ("id", "decision"), "a file of decisions from the audit's page", complete=True)
 
 
 def _decision(row: dict[str, str], where: str) -> ReviewDecision | None:

@@ -99,6 +99,30 @@ def split_folder(root: str | Path, split: str) -> Path:
     return folder or Path(root)
 
 
+def is_read(place: str | Path, root: str | Path) -> bool:
+    """Tell whether files in a folder, which need not exist yet, are read with ROOT: as a class, or within one.
+
+    Hidden folders are not read, nor are folders beside the splits of ROOT. ROOT itself counts as read.
+
+    Examples:
+        >>> is_read("photos", "photos"), is_read("audit", "photos")
+        (True, False)
+    """
+    place, root = Path(place).resolve(), Path(root).resolve()
+    if place == root:
+        return True
+    if not root.is_dir():
+        return False
+    if place.is_relative_to(root):
+        parts = place.relative_to(root).parts
+        if any(part.startswith(".") for part in parts):
+            return False
+        splits = {name for names in SPLIT_NAMES.values() for name in names}
+        return parts[0] in splits or not is_divided(root)
+    # Class folders may be links to other places.
+    return any(place.is_relative_to(folder.resolve()) for folder in _entries(root)[0] if folder.is_symlink())
+
+
 def _reject_reason(path: Path) -> str | None:
     try:
         state = path.stat()
