@@ -104,6 +104,11 @@ def trials() -> list[Trial]:
     found += [
         Trial("savings", noise, "cross-fit", 0, {"settings.strong_views": "false"}, "one-view") for noise in NOISES
     ]
+    found += [
+        Trial("savings", noise, "cross-fit", seed, {"settings.judge_epochs": "2"}, "judge-every-2")
+        for seed in range(3)
+        for noise in NOISES
+    ]
     long = [*((method, 0) for method in LONGER), ("cross-fit", 1)]
     found += [Trial("long", noise, *run, label="long", preset="mini80-long") for run in long for noise in NOISES]
     return found

@@ -13,8 +13,9 @@ from methods.tiny import first_batches, survey_of, tiny_method, tiny_samples, ti
 from lond.crossfit.confusion import posterior
 from lond.crossfit.judgement import judge_labels
 from lond.errors import ConfigError
+from lond.losses.mixup import draw_mix
 from lond.methods import CrossFit, CrossFitSettings, Task
-from lond.methods.cross_fit import foreign_score, opinion_of, partition_of, sharpened
+from lond.methods.cross_fit import foreign_score, opinion_of, partition_of, sharpened, wrong_share
 from lond.nets import build_backbone
 from lond.types import FOREIGN, Batch, Clock, Samples
 
@@ -115,7 +116,7 @@ def test_sharpening_by_hand() -> None:
 
 def test_step_is_cross_entropy_with_the_targets() -> None:
     samples = clouds()
-    method, survey = on_features(samples)
+    method, survey = on_features(samples, mixing=0)
     method.before_epoch(0, survey)
     values = torch.from_numpy(samples.pixels.values).mean(dim=1)[:8]  # type: ignore[attr-defined]
     batch = Batch(torch.arange(8), samples.labels[:8], (values,))
@@ -142,6 +143,31 @@ def test_images_are_learned_from_both_views_unless_told_otherwise() -> None:
                 logs = method.net(view)[1].log_softmax(dim=1)
             expected = -(method.targets[batch.indices] * logs).sum(dim=1)
             assert torch.allclose(term.values, expected, atol=1e-5)
+
+
+def test_features_and_targets_are_mixed_alike() -> None:
+    samples = clouds()
+    method, survey = on_features(samples, mixing=2)
+    method.before_epoch(0, survey)
+    assert method.opinion is not None
+    wrong = wrong_share(method.opinion.targets, samples.labels)
+    assert method.concentration == pytest.approx(2 * wrong) and wrong > 0.1
+    values = torch.from_numpy(samples.pixels.values).mean(dim=1)[:8]  # type: ignore[attr-defined]
+    batch = Batch(torch.arange(8), samples.labels[:8], (values,))
+    (term,) = method.eval().step("judged", {"all": batch}, Clock(0), torch.Generator().manual_seed(3)).values()
+    mix = draw_mix(8, method.concentration, torch.Generator().manual_seed(3))
+    assert mix.ratio < 1
+    with torch.no_grad():
+        logs = method.net(mix.ratio * values + (1 - mix.ratio) * values[mix.partners])[1].log_softmax(dim=1)
+    mixed = mix.ratio * method.targets[:8] + (1 - mix.ratio) * method.targets[mix.partners]
+    assert torch.allclose(term.values, -(mixed * logs).sum(dim=1), atol=1e-5)
+
+
+def test_wrong_share_by_hand() -> None:
+    targets = torch.tensor([[0.8, 0.1, 0.1], [0.1, 0.7, 0.2], [0.0, 0.0, 1.0], [0.3, 0.7, 0.0]])
+    assert wrong_share(targets, torch.tensor([0, 0, 1, -2])) == pytest.approx((0.1 + 0.7 + 0.0) / 3)
+    assert wrong_share(targets, torch.full((4,), -2)) == 0.0
+    assert wrong_share(torch.eye(3)[:2], torch.tensor([0, 1])) == 0.0
 
 
 def test_features_are_learned_from_one_view() -> None:
@@ -187,7 +213,7 @@ def test_it_can_be_built_without_labels() -> None:
     "changes",
     [
         {"warmup_epochs": -1}, {"judge_epochs": 0}, {"own_opinion": -0.1}, {"own_opinion": 1.1}, {"noise_model": 2.0},
-        {"hidden": 0}, {"sharpening": 0.0},
+        {"hidden": 0}, {"sharpening": 0.0}, {"mixing": -0.1},
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(changes: dict[str, Any]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -37,7 +38,7 @@ class CrossFitSettings(ClassifierSettings):
     warmup_epochs: Epochs = 50
     """Epochs before the network's own opinion counts: on images they learn the given labels, on features of a frozen
     network, whose labels are judged before the first epoch, what was judged."""
-    judge_epochs: Epochs = 25
+    judge_epochs: Epochs = 10
     """On images: epochs between two judgements, as the features that they rest on improve."""
     own_opinion: float = 0.5
     """Share of the network's opinion in its targets; the rest is what was judged out of fold."""
@@ -47,11 +48,13 @@ class CrossFitSettings(ClassifierSettings):
     """Power to which targets are raised: clear ones become clearer, flat ones those of foreign images (1 = none)."""
     strong_views: bool = True
     """On images: whether targets are learned from strongly changed views as well."""
-    mixing: float = 0.0
-    """On images: concentration of the Beta distribution by which pairs of images are mixed, with their targets
-    (0 = none)."""
+    mixing: float = 1.0
+    """On features: how much pairs are mixed, with their targets. Times the share of labels judged wrong, this is the
+    concentration of the Beta distribution of their ratio (0 = none)."""
     teacher_memory: float = 0.99
     """How much the averaged network, which predicts, keeps of itself at each step."""
+
+    formerly: ClassVar[Mapping[str, Any]] = {"mixing": 0.0}
 
     def __post_init__(self) -> None:
         """Check that counts are not negative and shares lie in [0, 1]."""
@@ -121,7 +124,7 @@ class CrossFit(Method):
         self.opinion: Opinion | None = None
         self.on_features = False
         # Made anew at the beginning of each epoch, so no checkpoint needs them.
-        self.targets = torch.zeros(0)
+        self.targets, self.concentration = torch.zeros(0), 0.0
 
     # Once an epoch
 
@@ -140,6 +143,7 @@ class CrossFit(Method):
         believed = self.opinion.targets if warming_up else self._with_own(survey, self.opinion)
         self.partition = partition_of(believed, self.labels)
         self.targets = sharpened(believed, self.settings.sharpening)
+        self.concentration = self.settings.mixing * wrong_share(believed, self.labels) if self.on_features else 0.0
         everyone = torch.arange(len(self.labels))
         name = "judged" if warming_up else "own opinion"
         views = ("weak", "strong") if self.settings.strong_views and not self.on_features else ("weak",)
@@ -192,14 +196,10 @@ class CrossFit(Method):
             return {"cross_entropy": Term(F.cross_entropy(logits, batch.labels, reduction="none"))}
         targets = self.targets[batch.indices.to(self.targets.device)]
         names = ("targets", "strong_targets")[: len(batch.views)]
-        mixing = 0.0 if self.on_features else self.settings.mixing
         terms = {}
         for name, view in zip(names, batch.views, strict=True):
-            seen, wanted = view, targets
-            if mixing:
-                mix = draw_mix(len(view), mixing, random)
-                seen, wanted = mix_inputs(view, mix), mix_inputs(targets, mix)
-            terms[name] = Term(self._missed(seen, wanted))
+            mix = draw_mix(len(view), self.concentration, random)
+            terms[name] = Term(self._missed(mix_inputs(view, mix), mix_inputs(targets, mix)))
         return terms
 
     def _missed(self, images: Tensor, targets: Tensor) -> Tensor:
@@ -262,6 +262,21 @@ def sharpened(chances: Tensor, power: float) -> Tensor:
     """Return probabilities ``(N, K)`` raised to a power, of sum one again."""
     raised = chances**power
     return raised / raised.sum(dim=1, keepdim=True)
+
+
+def wrong_share(targets: Tensor, labels: Tensor) -> float:
+    """Return the share of labels ``(N,)`` that are wrong by targets ``(N, C + 1)``; foreign images have no wrong one.
+
+    Examples:
+        >>> wrong_share(torch.tensor([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]), torch.tensor([0, 0]))
+        0.25
+    """
+    labelled = (labels >= 0).nonzero().squeeze(1).to(targets.device)
+    if not len(labelled):
+        return 0.0
+    known = targets[labelled, :-1]
+    own = known.gather(1, labels.to(targets.device)[labelled, None]).squeeze(1)
+    return float((known.sum(dim=1) - own).mean())
 
 
 def foreign_score(logits: Tensor) -> Tensor:
