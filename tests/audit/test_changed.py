@@ -31,9 +31,13 @@ def earlier(tmp_path: Path) -> Path:
 
 def test_changes_of_undecided_images_are_counted(earlier: Path) -> None:
     found = audited("clean", "clean", "clean", "foreign", decided=("", "", "keep", "not sure"))
-    assert told_changes(earlier, found) == (
-        "3 undecided images changed verdict: 2 foreign -> clean, 1 clean -> foreign"
-    )
+    changes = "3 undecided images changed verdict: 2 foreign -> clean, 1 clean -> foreign"
+    told = f"{changes}; check on the page what is foreign now"
+    assert told_changes(earlier, found) == f"{told}, as lond apply leaves it out"
+    lower = replace(found, summary=found.summary | {"threshold": 0.53})
+    before = 100 * found.summary.get("threshold", 1)
+    limits = f" (from 53 % on; before, from {before:.0f} %)"
+    assert told_changes(earlier, lower) == f"{told}{limits}, as lond apply leaves it out"
     one = audited("foreign", "mislabelled", "mislabelled")
     assert told_changes(earlier, one) == "1 undecided image changed verdict: 1 foreign -> mislabelled"
 
@@ -42,7 +46,7 @@ def test_rare_changes_share_a_count(tmp_path: Path) -> None:
     audited("foreign", "mislabelled", "clean", "clean", "duplicate conflict", "foreign").save(tmp_path)
     found = audited("clean", "clean", "foreign", "mislabelled", "clean", "mislabelled")
     told = told_changes(tmp_path, found)
-    assert told.startswith("6 undecided images changed verdict: 1 ") and told.endswith(", 2 others")
+    assert told.startswith("6 undecided images changed verdict: 1 ") and ", 2 others; check on the page" in told
 
 
 def test_nothing_changed(earlier: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from lond.audit.contents import AuditContents
 from lond.audit.correct.decisions import Choice
-from lond.audit.saved import SUMMARY, kept_decisions, table_of
+from lond.audit.saved import SUMMARY, kept_decisions, read_summary, table_of
 from lond.audit.table import read_audit
 from lond.errors import DataError, counted
 from lond.io.json_files import read_json
+from lond.types import Verdict
 
 SHOWN = 4
 """Most kinds of change that are named."""
@@ -36,7 +37,16 @@ def told_changes(earlier: Path, found: AuditContents) -> str:
     rest = changes.total() - sum(count for _, count in changes.most_common(SHOWN))
     if rest:
         named.append(f"{rest} others")
-    return f"{counted(changes.total(), 'undecided image')} changed verdict: {', '.join(named)}"
+    told = f"{counted(changes.total(), 'undecided image')} changed verdict: {', '.join(named)}"
+    if any(new == Verdict.FOREIGN for _, new in changes):
+        told += f"; check on the page what is foreign now{_told_limits(earlier, found)}, as lond apply leaves it out"
+    return told
+
+
+def _told_limits(earlier: Path, found: AuditContents) -> str:
+    """Return the limits of foreign, now and before, if they differ."""
+    limits = [100 * summary.get("threshold", 1) for summary in (found.summary, read_summary(earlier / SUMMARY))]
+    return "" if limits[0] == limits[1] else f" (from {limits[0]:.0f} % on; before, from {limits[1]:.0f} %)"
 
 
 def told_undecided(earlier: Path, found: AuditContents, folder: Path) -> str:

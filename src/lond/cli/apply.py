@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def apply(
-    table: Annotated[Path, typer.Argument(help="Folder of an audit, or its audit.csv or audit.parquet.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="AUDIT", help="Folder of an audit, or its audit.csv or audit.parquet.")
+    ],
     decisions: Annotated[Path | None, typer.Option(help="CSV of decisions, downloaded from the page.")] = None,
     save: Annotated[Path | None, typer.Option("--out", help="CSV file, or folder of links, to write.")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths of the table are relative to.")] = None,

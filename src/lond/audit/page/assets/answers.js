@@ -105,7 +105,7 @@ const toldInWords = (row) => { const [words, chance] = told(row); return Number.
 function verdictInWords(row) {
   if (isYourVerdict(row)) return "by your earlier decision";
   if (verdict[row] === CONFLICT) return styleOf(verdictOf(row)).means;
-  if (isContrary(row)) return `${codeOfYes[row] === KEEP ? "the given label" : "foreign"} is likelier${verdict[row] === MISLABELLED ? " than any other class" : ""}`;
+  if (isContrary(row)) return `${codeOfYes[row] === KEEP ? "the given label" : "foreign"} is likelier${verdict[row] !== MISLABELLED ? "" : codeOfYes[row] === KEEP ? " than any other class" : " than any class"}`;
   if (isUnsureClean[row]) return `label right only ${sure(scores.confidence[row])}`;
   const chances = chancesOf(row);
   return verdict[row] === MISLABELLED && chances && chances[1] < 0.5 ? `perhaps wrong ${sure(chances[1])}` : styleOf(verdictOf(row)).means;

@@ -198,6 +198,7 @@ function setUpDialogs() {
   $("open-decisions").addEventListener("click", () => $("decisions").showModal());
   $("open-bulk").addEventListener("click", () => { $("bulk-hard").checked = false; describeBulk(); $("bulk").showModal(); });
   $("bulk-sureness").addEventListener("input", describeBulk);
+  $("bulk-sureness").addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); $("bulk-accept").click(); } });
   $("bulk-hard").addEventListener("change", describeBulk);
   for (const signal of ["view", "decided"]) on(signal, () => { if ($("bulk").open) describeBulk(); });
   $("bulk-cancel").addEventListener("click", () => $("bulk").close());
