@@ -63,12 +63,16 @@ def shown_extras(file: str) -> dict[str, str]:
     return {name: adds for names, adds in cells for name in re.findall(r"`([\w-]+)`", names)}
 
 
+EXPLAINED = {"pretrained": "adds", "audit": "OpenVINO", "export": "ONNX"}
+"""Extras that the README installs, and how it goes on to explain them."""
+
+
 def test_extras_are_the_same_everywhere() -> None:
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
     assert shown_extras("docs/index.md").keys() == extras.keys()
     installed = re.findall(r"\[([\w,-]+)\]'", read("README.md"))
-    assert {name for names in installed for name in names.split(",")} == {"pretrained", "audit"}
-    assert "`pretrained` adds" in read("README.md") and "`audit` adds" in read("README.md")
+    assert {name for names in installed for name in names.split(",")} == {"pretrained", "audit", "export"}
+    assert all(f"`{name}` {word}" in read("README.md") for name, word in EXPLAINED.items())
 
 
 def test_installing_is_shown_the_same_way() -> None:
