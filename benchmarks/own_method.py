@@ -49,7 +49,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "noise model only": {"noise_model": 1.0},
     "no sharpening": {"sharpening": 1.0},
     "no average": {"teacher_memory": 0.0},
-    "no mixing": {"mixing": 0.0},
+    "mixing": {"mixing": 1.0},
 }
 """Changes of cross-fit's settings by name."""
 

@@ -167,7 +167,7 @@ def test_decisions_on_dark_pictures_recalibrate_nothing(tmp_path: Path, monkeypa
     (how,) = given
     assert how.confirmed is not None and how.confirmed[dark]
     assert not how.confirmed[found.table.id.index("red/red_30.png")]
-    assert any(note.startswith("1 decision on pictures that are dark") for note in found.summary["notes"])
+    assert any(note.startswith("1 decision is on pictures that are dark") for note in found.summary["notes"])
 
 
 def test_decisions_on_hidden_or_confirmed_images_say_nothing_of_others() -> None:

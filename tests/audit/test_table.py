@@ -135,7 +135,7 @@ def test_a_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
     [
         (b"", "no column id"),
         (b"path,label\nx,y\n", "no column id, verdict"),
-        (b"\x89PNG\r\n\x1a\n\x00\xff", "cannot be read"),
+        (b"\x89PNG\r\n\x1a\n\x00\xff", "is not UTF-8 text"),
         (b"id,label,verdict,suggested_label,confidence\na,b,clean,b,high\n", "'high' is not a number"),
         (b"id,label,verdict,suggested_label,confidence\na,b,tidy,b,1\n", "'tidy' is not a verdict"),
         (b'id,label,verdict,suggested_label,confidence\n"' + b"x" * 200_000 + b'",b,clean,b,1\n', "cannot be read"),

@@ -116,7 +116,7 @@ def test_sharpening_by_hand() -> None:
 
 def test_step_is_cross_entropy_with_the_targets() -> None:
     samples = clouds()
-    method, survey = on_features(samples, mixing=0)
+    method, survey = on_features(samples)
     method.before_epoch(0, survey)
     values = torch.from_numpy(samples.pixels.values).mean(dim=1)[:8]  # type: ignore[attr-defined]
     batch = Batch(torch.arange(8), samples.labels[:8], (values,))

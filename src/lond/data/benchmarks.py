@@ -213,7 +213,14 @@ def _mini80(settings: BenchmarkSettings) -> Benchmark:
 
 
 def reduced(split: CifarImages, classes: int = 20) -> CifarImages:
-    """Return the images of the first classes, averaged 2x2 to 16x16 pixels."""
+    """Return the images of the first classes, averaged 2x2 to 16x16 pixels.
+
+    Examples:
+        >>> images = torch.zeros(2, 3, 32, 32, dtype=torch.uint8)
+        >>> few = reduced(CifarImages(images, torch.tensor([3, 30]), tuple(map(str, range(100)))))
+        >>> few.images.shape, few.labels.tolist()
+        (torch.Size([1, 3, 16, 16]), [3])
+    """
     kept = split.labels < classes
     blocks = split.images[kept].short().unflatten(3, (16, 2)).unflatten(2, (16, 2))
     images = ((blocks.sum(dim=(3, 5)) + 2) // 4).to(torch.uint8)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -48,13 +47,11 @@ class CrossFitSettings(ClassifierSettings):
     """Power to which targets are raised: clear ones become clearer, flat ones those of foreign images (1 = none)."""
     strong_views: bool = True
     """On images: whether targets are learned from strongly changed views as well."""
-    mixing: float = 1.0
+    mixing: float = 0.0
     """On features: how much pairs are mixed, with their targets. Times the share of labels judged wrong, this is the
     concentration of the Beta distribution of their ratio (0 = none)."""
     teacher_memory: float = 0.99
     """How much the averaged network, which predicts, keeps of itself at each step."""
-
-    formerly: ClassVar[Mapping[str, Any]] = {"mixing": 0.0}
 
     def __post_init__(self) -> None:
         """Check that counts are not negative and shares lie in [0, 1]."""
