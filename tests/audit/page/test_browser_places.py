@@ -103,7 +103,11 @@ def test_the_map_marks_what_is_decided(visit: Any, usual: Path, colour: str) -> 
     seen.page.select_option("#colour", colour)
     seen.until("document.querySelector('.map').dataset.drawn > 0")
     picture = "document.querySelector('.map').toDataURL()"
-    before = seen.page.evaluate(picture)
+    before, now = "", seen.page.evaluate(picture)
+    while now != before:
+        # The new colours are drawn a moment later.
+        seen.page.wait_for_timeout(200)
+        before, now = now, seen.page.evaluate(picture)
     seen.page.click("#select-shown")
     seen.page.keyboard.press("f")
     seen.until(f"{picture} !== '{before}'")
