@@ -195,8 +195,11 @@ class CrossFit(Method):
         names = ("targets", "strong_targets")[: len(batch.views)]
         terms = {}
         for name, view in zip(names, batch.views, strict=True):
-            mix = draw_mix(len(view), self.concentration, random)
-            terms[name] = Term(self._missed(mix_inputs(view, mix), mix_inputs(targets, mix)))
+            inputs, wanted = view, targets
+            if self.concentration:
+                mix = draw_mix(len(view), self.concentration, random)
+                inputs, wanted = mix_inputs(view, mix), mix_inputs(targets, mix)
+            terms[name] = Term(self._missed(inputs, wanted))
         return terms
 
     def _missed(self, images: Tensor, targets: Tensor) -> Tensor:
